@@ -1,0 +1,1 @@
+"""What an A2A client reads before its first message."""

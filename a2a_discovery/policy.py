@@ -1,0 +1,161 @@
+"""Which URLs may be called.
+
+A card is data from elsewhere: before one of its URLs is used, it has to be an absolute URL that leads to one host and
+nothing else, over a transport that nobody on the way can read or change.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from a2a_discovery.errors import A2ADiscoveryError
+
+# Space and controls end or split a request line, a backslash is a slash to some parsers, the rest is no URL character
+# (RFC 3986 §2).
+_FORBIDDEN = re.compile(r'[\x00-\x20\x7f-\xa0\\<>"`{}|^]')
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_HOST = re.compile(r"[^\s/?#@:\[\]]+")
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+class UrlRefusedError(A2ADiscoveryError):
+    """A URL that must not be called; the message is the reason, without the URL itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Url:
+    """A URL that was taken apart: ``scheme`` and ``host`` in lower case, ``port`` always given, ``rest`` from the path on."""
+
+    scheme: str
+    host: str
+    port: int
+    rest: str
+
+    @property
+    def origin(self) -> tuple[str, str, int]:
+        """What two URLs share when they are of one origin (RFC 6454 §4)."""
+        return (self.scheme, self.host, self.port)
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether the host is this machine by its name or number (RFC 6761 §6.3, RFC 1122 §3.2.1.3, RFC 4291 §2.5.3)."""
+        if self.host == "localhost" or self.host.endswith(".localhost"):
+            return True
+        address = _ip(self.host)
+        return address is not None and address.is_loopback
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = "" if _DEFAULT_PORTS.get(self.scheme) == self.port else f":{self.port}"
+        return f"{self.scheme}://{host}{port}{self.rest}"
+
+
+def parse_url(url: str) -> Url:
+    """Take an absolute http or https URL apart (RFC 3986), whether or not it may be called.
+
+    Raises:
+        UrlRefusedError: it is no such URL, or it hides where it leads to (userinfo, control characters, no host).
+    """
+    if _FORBIDDEN.search(url):
+        raise UrlRefusedError("it holds a space, a control character or another character that no URL may hold")
+    scheme = _SCHEME.match(url)
+    if scheme is None:
+        raise UrlRefusedError("it is not absolute: write https://host/path")
+    name = scheme.group()[:-1].lower()
+    if name not in _DEFAULT_PORTS:
+        raise UrlRefusedError(f"its scheme is {name!r}: only https, and http on this machine, is called")
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise UrlRefusedError("its host or port cannot be read") from None
+    if "@" in parts.netloc:
+        raise UrlRefusedError("it holds a user name or password: credentials do not belong into a URL")
+    if not host or not parts.netloc:
+        raise UrlRefusedError("it names no host")
+    rest = parts.path + (f"?{parts.query}" if parts.query else "")
+    return _checked(Url(name, host, _DEFAULT_PORTS[name] if port is None else port, rest))
+
+
+def parse_grpc_address(address: str) -> tuple[Url, str | None]:
+    """Take a gRPC address apart: ``host:port``, or one of the URL forms that mean the same.
+
+    ``https://host``, ``grpcs://host`` and ``dns:///host`` are read too, since they are unambiguous; so is a host without
+    a port, which is 443 to gRPC. The result's scheme is ``http`` where no TLS is to be used: on loopback, unless the
+    address asks for TLS. A path is ignored; the second value then says so.
+
+    Raises:
+        UrlRefusedError: it is no such address, or it hides where it leads to.
+    """
+    if _FORBIDDEN.search(address):
+        raise UrlRefusedError("it holds a space, a control character or another character that no address may hold")
+    scheme, separator, authority = address.partition("://")
+    scheme = scheme.lower()
+    if not separator:
+        scheme, authority = "", address.removeprefix("dns:")
+    elif scheme == "dns":
+        # dns://[authority]/host:port: a name server of the card's choice is not asked.
+        if not authority.startswith("/"):
+            raise UrlRefusedError("it names a DNS server of its own: write host:port")
+        authority = authority[1:]
+    elif scheme not in ("http", "https", "grpc", "grpcs"):
+        raise UrlRefusedError(f"its scheme is {scheme!r}: a gRPC address is host:port")
+    authority, slash, path = authority.partition("/")
+    if any(mark in authority for mark in "@?#"):
+        raise UrlRefusedError("it holds more than a host and a port: write host:port")
+    host, port = _split_authority(authority)
+    url = _checked(Url("https", host, 443 if port is None else port, ""))
+    plain = scheme == "http" or (scheme not in ("https", "grpcs") and url.is_loopback)
+    if plain:
+        url = Url("http", url.host, 80 if port is None and scheme == "http" else url.port, "")
+    note = f"a gRPC address is host:port; the path {slash + path!r} is ignored" if path else None
+    return url, note
+
+
+def _split_authority(authority: str) -> tuple[str, int | None]:
+    bracketed = re.fullmatch(r"\[([0-9A-Fa-f:.]+)\](?::([0-9]{1,5}))?", authority)
+    plain = re.fullmatch(rf"({_HOST.pattern})(?::([0-9]{{1,5}}))?", authority)
+    found = bracketed or plain
+    if found is None:
+        raise UrlRefusedError("it is not host:port")
+    return found[1].lower(), int(found[2]) if found[2] else None
+
+
+def _checked(url: Url) -> Url:
+    if not 0 < url.port < 65536:
+        raise UrlRefusedError(f"port {url.port} does not exist")
+    address = _ip(url.host)
+    if address is None and (":" in url.host or not _HOST.fullmatch(url.host)):
+        raise UrlRefusedError("its host cannot be read")
+    if address is not None and address.is_unspecified:
+        raise UrlRefusedError(f"{url.host} is an address to listen on, not one to call: the agent published its bind address")
+    return url
+
+
+def _ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class UrlPolicy:
+    """Where a card may send us: https anywhere, http on loopback only.
+
+    ``allow_http=True`` lets plain http go anywhere, for a network that is private as a whole.
+    """
+
+    allow_http: bool = False
+
+    def check(self, url: Url) -> None:
+        """Let ``url`` be called, or say why not.
+
+        Raises:
+            UrlRefusedError: it must not be called.
+        """
+        if url.scheme == "http" and not url.is_loopback and not self.allow_http:
+            raise UrlRefusedError(f"{url.host} is not this machine, so it has to be called with TLS (https)")

@@ -1,0 +1,63 @@
+"""What is wrong with a document: one ``Problem`` per finding, errors and warnings alike."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["error", "warning"]
+Rule = Literal[
+    "syntax",  # not one JSON document in UTF-8
+    "size",  # larger than the limit of the reader
+    "depth",  # nested deeper than a protobuf message may be
+    "duplicate",  # one field given twice
+    "type",  # a JSON value of another type than the field's
+    "oneof",  # two members of a oneof, or (warning) none that is known
+    "required",  # a REQUIRED field that is missing or empty
+    "legacy",  # a shape of A2A 0.3
+    "spelling",  # warning: a field by its proto name
+    "reference",  # warning: a name that nothing declares
+    "value",  # warning: of the right type, but not what the field holds
+    "url",  # warning: an address that no client should call
+    "version",  # warning: a protocolVersion that is not Major.Minor
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One finding in a document.
+
+    Attributes:
+        path: where, in the document's own JSON names: ``skills[0].tags``, ``securitySchemes["b"]``,
+            ``""`` for the root.
+        rule: which rule is broken.
+        severity: ``"error"`` makes the document invalid, ``"warning"`` does not.
+        message: what was found and what to write instead, one sentence or two.
+        source: the section or RFC that states the rule (``§5.7``).
+    """
+
+    path: str
+    rule: Rule
+    severity: Severity
+    message: str
+    source: str
+
+    def __str__(self) -> str:
+        where = f"{self.path}: " if self.path else ""
+        return f"{where}{self.message} [{self.rule}, {self.source}]"
+
+
+def member(path: str, name: str) -> str:
+    """The path of a field in the object at ``path``."""
+    return f"{path}.{name}" if path else name
+
+
+def entry(path: str, key: str) -> str:
+    """The path of a map entry: ``securitySchemes["b"]``."""
+    return f"{path}[{json.dumps(key, ensure_ascii=False)}]"
+
+
+def element(path: str, index: int) -> str:
+    """The path of a list element: ``skills[0]``."""
+    return f"{path}[{index}]"
