@@ -159,3 +159,19 @@ class UrlPolicy:
         """
         if url.scheme == "http" and not url.is_loopback and not self.allow_http:
             raise UrlRefusedError(f"{url.host} is not this machine, so it has to be called with TLS (https)")
+
+    def check_address(self, binding: str, url: str) -> str | None:
+        """Let an interface's ``url`` be called over ``binding``, or say why not; the result is a remark, or None.
+
+        A binding that is not one of the three (§5.8) has addresses of a form of its own, which are not looked at.
+
+        Raises:
+            UrlRefusedError: it must not be called, or cannot be.
+        """
+        if binding == "GRPC":
+            address, remark = parse_grpc_address(url)
+            self.check(address)
+            return remark
+        if binding in ("JSONRPC", "HTTP+JSON"):
+            self.check(parse_url(url))
+        return None

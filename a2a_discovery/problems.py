@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Severity = Literal["error", "warning"]
@@ -46,6 +46,42 @@ class Problem:
     def __str__(self) -> str:
         where = f"{self.path}: " if self.path else ""
         return f"{where}{self.message} [{self.rule}, {self.source}]"
+
+
+class Findings:
+    """Collects problems, up to a limit of each severity that no document of an honest author reaches."""
+
+    LIMIT = 10_000
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self._counts: dict[Severity, int] = {"error": 0, "warning": 0}
+
+    def error(self, path: str, rule: Rule, message: str, source: str) -> None:
+        """Note what makes the document invalid."""
+        self._note(path, rule, "error", message, source)
+
+    def warn(self, path: str, rule: Rule, message: str, source: str) -> None:
+        """Note what does not."""
+        self._note(path, rule, "warning", message, source)
+
+    def amend(self, path: str, rule: Rule, addition: str) -> None:
+        """Add to the message of a problem what was found out about it since."""
+        for i, problem in enumerate(self.problems):
+            if problem.path == path and problem.rule == rule:
+                self.problems[i] = replace(problem, message=f"{problem.message}; {addition}")
+
+    def drop(self, path: str, rule: Rule) -> None:
+        """Take a problem back: another one says the same better."""
+        self.problems = [p for p in self.problems if (p.path, p.rule) != (path, rule)]
+
+    def _note(self, path: str, rule: Rule, severity: Severity, message: str, source: str) -> None:
+        self._counts[severity] += 1
+        if self._counts[severity] <= self.LIMIT:
+            self.problems.append(Problem(path, rule, severity, message, source))
+        elif self._counts[severity] == self.LIMIT + 1:
+            message = f"there are more than {self.LIMIT:,} problems of this severity; the rest is not listed"
+            self.problems.append(Problem("", "size", severity, message, "this reader"))
 
 
 def member(path: str, name: str) -> str:

@@ -1,0 +1,1 @@
+"""All that `make gen` writes; nobody edits it."""

@@ -1,0 +1,52 @@
+"""The record of one operation; the table of them is generated (``_gen/operations.py``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from google.protobuf.message import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A flag of AgentCapabilities: its field, its JSON name, and the A2A error that its absence means (§3.3.4)."""
+
+    field: str
+    json_name: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """An HTTP+JSON route: ``verb``, ``template`` with ``{field}`` for one path segment, ``body`` if one is sent (§11.3)."""
+
+    verb: str
+    template: str
+    body: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What is known of an operation before it is called.
+
+    Attributes:
+        name: the rpc's name, which is the JSON-RPC method too (§9.1).
+        request: the request message.
+        response: the response message, of each event when ``streaming``.
+        streaming: whether the server answers with a stream.
+        flag: the capability that it needs, or None (§3.3.4).
+        idempotent: whether it is safe to send again.
+        grpc_path: the HTTP/2 path of the gRPC call (§10).
+        route: the HTTP+JSON route without a tenant.
+        tenant_route: the same below ``/{tenant}``.
+    """
+
+    name: str
+    request: type[Message]
+    response: type[Message]
+    streaming: bool
+    flag: Flag | None
+    idempotent: bool
+    grpc_path: str
+    route: Route
+    tenant_route: Route

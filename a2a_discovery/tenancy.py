@@ -1,0 +1,30 @@
+"""The tenant of the selected interface goes into every request, exactly as the card has it (§8.3.2)."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from a2a_discovery.dataclasses import as_message, to_dataclass
+from a2a_discovery.errors import TenantMismatchError
+
+R = TypeVar("R")
+
+
+def with_tenant(request: R, interface: Any) -> R:
+    """A copy of ``request`` with the tenant of ``interface``; the field is left out when the interface has none.
+
+    Args:
+        request: a request message, or its betterproto dataclass; it is not changed, and the copy is of its kind.
+        interface: the selected ``AgentInterface``, or its dataclass.
+
+    Raises:
+        TenantMismatchError: the request already names another tenant.
+    """
+    message = as_message(request)
+    tenant = as_message(interface).tenant
+    if message.tenant and message.tenant != tenant:
+        raise TenantMismatchError(message.tenant, tenant)
+    copy = type(message)()
+    copy.CopyFrom(message)
+    copy.tenant = tenant
+    return copy if message is request else to_dataclass(copy)  # type: ignore[return-value]

@@ -1,0 +1,63 @@
+"""Schema -> ``_gen/writers.py``: one straight-line ProtoJSON writer per message."""
+
+from __future__ import annotations
+
+from codegen.schema import Field, Message, Schema
+from codegen.text import head, snake
+
+
+def generate(schema: Schema) -> str:
+    """The text of the module."""
+    lines = [
+        *head("ProtoJSON writers: a message to a JSON object, canonical names, enums by name."),
+        "from __future__ import annotations",
+        "",
+        "from collections.abc import Callable",
+        "from typing import Any",
+        "",
+        "from a2a_discovery._forms import write_bytes, write_struct, write_timestamp, write_value",
+        "",
+        "Writer = Callable[[Any], dict[str, Any]]",
+        "",
+    ]
+    for name, values in schema.enums.items():
+        names = {number: value for value, number in values.items()}
+        lines.append(f"_{snake(name).upper()} = {names!r}")
+    always = schema.policy["required"]["may_be_default"]
+    for message in schema.messages.values():
+        lines += ["", "", *_writer(message, always)]
+    table = ", ".join(f'"{name}": {snake(name)}' for name in schema.messages)
+    return "\n".join([*lines, "", "", f"WRITERS: dict[str, Writer] = {{{table}}}", ""])
+
+
+def _writer(message: Message, always: list[str]) -> list[str]:
+    lines = [f"def {snake(message.name)}(m: Any) -> dict[str, Any]:", "    o: dict[str, Any] = {}"]
+    for field in message.fields:
+        lines += [f"    {line}" for line in _field(field, f"{field.owner}.{field.name}" in always)]
+    return [*lines, "    return o"]
+
+
+def _field(field: Field, always: bool) -> list[str]:
+    target = f'o["{field.json_name}"]'
+    if field.presence:
+        return [f'if m.HasField("{field.name}"):', f"    {target} = {_form(field, f'm.{field.name}')}"]
+    if always:
+        return [f"{target} = {_form(field, f'm.{field.name}')}"]
+    return [f"v = m.{field.name}", "if v:", f"    {target} = {_form(field, 'v')}"]
+
+
+def _form(field: Field, v: str) -> str:
+    if field.shape == "many":
+        # A slice is the fastest way to a list that protobuf offers.
+        return f"{v}[:]" if field.kind == "string" else f"[{_single(field, 'x')} for x in {v}[:]]"
+    if field.shape == "map":
+        return f"dict({v})" if field.kind == "string" else f"{{a: {_single(field, 'x')} for a, x in {v}.items()}}"
+    return _single(field, v)
+
+
+def _single(field: Field, v: str) -> str:
+    if field.kind == "message":
+        return f"{snake(field.type)}({v})"
+    if field.kind == "enum":
+        return f"_{snake(field.type).upper()}.get({v}, {v})"
+    return v if field.kind in ("string", "bool", "int32") else f"write_{field.kind}({v})"
