@@ -62,5 +62,8 @@ def _run(request: bytes) -> bytes:
 
 def _lossless(text: str) -> str:
     """Keep Timestamp as the message that is on the wire: the datetime that the compiler offers drops nanoseconds."""
-    unwrap = re.compile(r"^ *unwrap=lambda: ____google__protobuf__\.Timestamp,\n", re.M)
-    return unwrap.sub("", text).replace('"datetime.datetime | None"', '"____google__protobuf__.Timestamp | None"')
+    unwrap = re.compile(
+        r'"datetime\.datetime \| None" = (betterproto2\.field\(\s*[0-9]+,\s*betterproto2\.TYPE_MESSAGE,\s*)'
+        r"unwrap=lambda: (\w+)\.Timestamp,\s*"
+    )
+    return unwrap.sub(r'"\2.Timestamp | None" = \1', text)

@@ -888,8 +888,8 @@ class ListTasksRequest(betterproto2.Message):
     How many of the newest messages to return with each task.
     """
 
-    status_timestamp_after: "____google__protobuf__.Timestamp | None" = betterproto2.field(
-        7, betterproto2.TYPE_MESSAGE, unwrap=lambda: _google__protobuf__.Timestamp, optional=True
+    status_timestamp_after: "_google__protobuf__.Timestamp | None" = betterproto2.field(
+        7, betterproto2.TYPE_MESSAGE, optional=True
     )
     """
     Only tasks whose status changed at or after this time.
@@ -1523,9 +1523,7 @@ class TaskStatus(betterproto2.Message):
     What the agent says about it.
     """
 
-    timestamp: "____google__protobuf__.Timestamp | None" = betterproto2.field(
-        3, betterproto2.TYPE_MESSAGE, unwrap=lambda: _google__protobuf__.Timestamp, optional=True
-    )
+    timestamp: "_google__protobuf__.Timestamp | None" = betterproto2.field(3, betterproto2.TYPE_MESSAGE, optional=True)
     """
     When the state was entered, in UTC.
     """
