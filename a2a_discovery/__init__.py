@@ -9,37 +9,59 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from a2a_discovery import protojson, sync, types
-    from a2a_discovery._async.resolver import CardResolver, ResolvedCard
-    from a2a_discovery.capabilities import require_capability
-    from a2a_discovery.card import CardReport, inspect_card, parse_card
-    from a2a_discovery.errors import (
-        A2ADiscoveryError,
-        A2AError,
-        CardError,
-        ContentTypeNotSupportedError,
-        ExtendedAgentCardNotConfiguredError,
-        ExtensionSupportRequiredError,
-        FetchError,
-        FetchTimeoutError,
-        InvalidAgentResponseError,
-        MissingExtraError,
-        NoSupportedInterfaceError,
-        PushNotificationNotSupportedError,
-        TaskNotCancelableError,
-        TaskNotFoundError,
-        TenantMismatchError,
-        TransportError,
-        UnsupportedOperationError,
-        VersionNotSupportedError,
+    from a2a_discovery import (
+        protojson as protojson,
+        sync as sync,
+        types as types,
     )
-    from a2a_discovery.interfaces import Selection, Skipped, Support, select_interface
-    from a2a_discovery.policy import UrlPolicy
-    from a2a_discovery.problems import Problem
-    from a2a_discovery.reference import card_url
-    from a2a_discovery.tenancy import with_tenant
-    from a2a_discovery.types import AgentCard, AgentInterface
-    from a2a_discovery.validation import ensure_valid, validate
+    from a2a_discovery._async.resolver import (
+        CardResolver as CardResolver,
+        ResolvedCard as ResolvedCard,
+    )
+    from a2a_discovery.capabilities import require_capability as require_capability
+    from a2a_discovery.card import (
+        CardReport as CardReport,
+        inspect_card as inspect_card,
+        parse_card as parse_card,
+    )
+    from a2a_discovery.errors import (
+        A2ADiscoveryError as A2ADiscoveryError,
+        A2AError as A2AError,
+        CardError as CardError,
+        ContentTypeNotSupportedError as ContentTypeNotSupportedError,
+        ExtendedAgentCardNotConfiguredError as ExtendedAgentCardNotConfiguredError,
+        ExtensionSupportRequiredError as ExtensionSupportRequiredError,
+        FetchError as FetchError,
+        FetchTimeoutError as FetchTimeoutError,
+        InvalidAgentResponseError as InvalidAgentResponseError,
+        MissingExtraError as MissingExtraError,
+        NoSupportedInterfaceError as NoSupportedInterfaceError,
+        PushNotificationNotSupportedError as PushNotificationNotSupportedError,
+        TaskNotCancelableError as TaskNotCancelableError,
+        TaskNotFoundError as TaskNotFoundError,
+        TenantMismatchError as TenantMismatchError,
+        TransportError as TransportError,
+        UnsupportedOperationError as UnsupportedOperationError,
+        VersionNotSupportedError as VersionNotSupportedError,
+    )
+    from a2a_discovery.interfaces import (
+        Selection as Selection,
+        Skipped as Skipped,
+        Support as Support,
+        select_interface as select_interface,
+    )
+    from a2a_discovery.policy import UrlPolicy as UrlPolicy
+    from a2a_discovery.problems import Problem as Problem
+    from a2a_discovery.reference import card_url as card_url
+    from a2a_discovery.tenancy import with_tenant as with_tenant
+    from a2a_discovery.types import (
+        AgentCard as AgentCard,
+        AgentInterface as AgentInterface,
+    )
+    from a2a_discovery.validation import (
+        ensure_valid as ensure_valid,
+        validate as validate,
+    )
 
 _MODULES = ("protojson", "sync", "types")
 _NAMES = {
@@ -76,7 +98,7 @@ _NAMES = {
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = sorted([*_MODULES, *_HOMES])  # noqa: PLE0605 - one list of names, not two
+__all__ = sorted([*_MODULES, *_HOMES])
 
 
 def __getattr__(name: str) -> Any:

@@ -127,7 +127,9 @@ def _references(card: Mapping[str, Any], findings: Findings) -> None:
             for name, _ in entries(requirement.get("schemes")):
                 if name not in declared:
                     where = entry(member(element(path, i), "schemes"), name)
-                    message = f'no scheme of this name is declared, so this can never be met; declare it in "securitySchemes"'
+                    message = (
+                        'no scheme of this name is declared, so this can never be met; declare it in "securitySchemes"'
+                    )
                     findings.warn(where, "reference", message, "§4.5.1")
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from google.protobuf.descriptor import Descriptor
 
-from a2a_discovery._forms import MAX_NESTING, Unfit, read_timestamp, wrap_value
+from a2a_discovery._forms import MAX_NESTING, UnfitError, read_timestamp, wrap_value
 from a2a_discovery._schema import Field, example, fields, proto_names
 from a2a_discovery.problems import Findings, element, entry, member
 
@@ -60,7 +60,7 @@ class Diagnosis:
         self._need = need
 
     def message(self, descriptor: Descriptor, value: Mapping[str, Any], path: str, level: int = 0) -> dict[str, Any]:
-        """Read a JSON object; the result is the message's constructor arguments, with what could not be read left out."""
+        """Read a JSON object; the result is the message's constructor arguments, without what could not be read."""
         found = self._by_field(descriptor, value, path)
         read: dict[str, Any] = {}
         members: dict[str, list[str]] = {f.oneof: [] for f in fields(descriptor).values() if f.oneof}
@@ -181,7 +181,7 @@ class Diagnosis:
             return self._wrong_type(path, value, "a string of base64") if read is None else read
         try:
             return read_timestamp(value)
-        except Unfit:
+        except UnfitError:
             return self._wrong_type(path, value, "a time of RFC 3339; write 2026-01-31T12:00:00Z")
 
     def _free(self, field: Field, value: Any, path: str, level: int) -> Any:

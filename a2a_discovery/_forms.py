@@ -1,7 +1,7 @@
 """JSON forms of the values that are neither strings, numbers, booleans, lists nor messages (ProtoJSON).
 
-``read_*`` takes the JSON form to what the message's constructor wants and raises ``Unfit`` for anything else;
-``write_*`` goes the other way and raises ``Unwritable`` for what has no JSON form.
+``read_*`` takes the JSON form to what the message's constructor wants and raises ``UnfitError`` for anything else;
+``write_*`` goes the other way and raises ``UnwritableError`` for what has no JSON form.
 """
 
 from __future__ import annotations
@@ -29,48 +29,48 @@ _TIMESTAMP = re.compile(
 _MIN_SECONDS, _MAX_SECONDS = -62135596800, 253402300799  # years 1 to 9999
 
 
-class Unfit(Exception):
+class UnfitError(Exception):
     """A value is not in the plain canonical form of its field; it never leaves the library."""
 
 
-class Unwritable(Exception):
+class UnwritableError(Exception):
     """A value has no JSON form; it never leaves the library."""
 
 
 def read_bytes(v: Any) -> bytes:
     """Base64 with padding (RFC 4648 §4)."""
     if type(v) is not str:
-        raise Unfit
+        raise UnfitError
     try:
         return base64.b64decode(v, validate=True)
     except (binascii.Error, ValueError):
-        raise Unfit from None
+        raise UnfitError from None
 
 
 def read_timestamp(v: Any) -> dict[str, int]:
     """RFC 3339 with at most nine fractional digits, years 1 to 9999."""
     found = _TIMESTAMP.fullmatch(v) if type(v) is str else None
     if found is None:
-        raise Unfit
+        raise UnfitError
     try:
         moment = datetime(*map(int, found.group(1, 2, 3, 4, 5, 6)), tzinfo=UTC)  # type: ignore[misc, arg-type]
     except ValueError:
-        raise Unfit from None
+        raise UnfitError from None
     seconds = (moment - _EPOCH) // timedelta(seconds=1)
     if found[8]:
         hours, minutes = int(found[9]), int(found[10])
         if hours > 23 or minutes > 59:
-            raise Unfit
+            raise UnfitError
         seconds -= (hours * 3600 + minutes * 60) * (1 if found[8] == "+" else -1)
         if not _MIN_SECONDS <= seconds <= _MAX_SECONDS:
-            raise Unfit
+            raise UnfitError
     return {"seconds": seconds, "nanos": int((found[7] or "").ljust(9, "0"))}
 
 
 def read_struct(v: Any) -> dict[str, Any]:
     """A JSON object; protobuf's constructor takes the plain dict."""
     if type(v) is not dict:
-        raise Unfit
+        raise UnfitError
     _check_plain(v, _SURE_DEPTH)
     return v
 
@@ -99,17 +99,17 @@ def _check_plain(v: Any, depth: int) -> None:
     if kind is str or v is None or kind is bool or kind is int or (kind is float and math.isfinite(v)):
         return
     if not depth:
-        raise Unfit
+        raise UnfitError
     if kind is dict:
         for key, x in v.items():
             if type(key) is not str:
-                raise Unfit
+                raise UnfitError
             _check_plain(x, depth - 1)
     elif kind is list:
         for x in v:
             _check_plain(x, depth - 1)
     else:
-        raise Unfit
+        raise UnfitError
 
 
 def write_bytes(v: bytes) -> str:
@@ -121,7 +121,7 @@ def write_timestamp(v: Any) -> str:
     """RFC 3339 in UTC with ``Z`` and 0, 3, 6 or 9 fractional digits."""
     seconds, nanos = v.seconds, v.nanos
     if not (_MIN_SECONDS <= seconds <= _MAX_SECONDS and 0 <= nanos <= 999_999_999):
-        raise Unwritable("a Timestamp lies outside the years 1 to 9999, or has nanos outside 0 to 999,999,999")
+        raise UnwritableError("a Timestamp lies outside the years 1 to 9999, or has nanos outside 0 to 999,999,999")
     text = (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S").rjust(19, "0")
     if not nanos:
         return f"{text}Z"
@@ -154,7 +154,7 @@ def write_value(v: Any) -> Any:
 
 def _number(v: float) -> int | float:
     if not math.isfinite(v):
-        raise Unwritable(f"a Struct holds the number {v}, which JSON cannot")
+        raise UnwritableError(f"a Struct holds the number {v}, which JSON cannot")
     whole = v.is_integer() and abs(v) <= 2**53
     # -0.0 stays a float, so that its sign survives.
     return int(v) if whole and (v or math.copysign(1, v) > 0) else v

@@ -92,7 +92,9 @@ def _addresses(card: Mapping[str, Any], findings: Findings) -> None:
             message = 'this name of 0.3 is not read; "protocolBinding" stands beside it and counts'
             findings.warn(member(path, "transport"), "legacy", message, _SOURCE)
         else:
-            found_there = f'"transport", the name of 0.3, stands in its place: rename it, {_json(interface["transport"])}'
+            found_there = (
+                f'"transport", the name of 0.3, stands in its place: rename it, {_json(interface["transport"])}'
+            )
             findings.amend(member(path, "protocolBinding"), "required", found_there)
 
 
@@ -131,7 +133,9 @@ def _requirement(requirement: Mapping[str, Any], path: str, findings: Findings) 
         message = f"this is a requirement of 0.3, and would read as 'anonymous allowed'; write {_json(new)}"
         findings.error(path, "legacy", message, _SOURCE)
     elif any(value is not None for key, value in requirement.items() if key != "schemes"):
-        message = 'nothing in this is known, so it reads as \'anonymous allowed\'; write {"schemes": {"…": {"list": []}}}'
+        message = (
+            'nothing in this is known, so it reads as \'anonymous allowed\'; write {"schemes": {"…": {"list": []}}}'
+        )
         findings.warn(path, "value", message, "§4.5.1")
 
 

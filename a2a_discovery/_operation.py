@@ -18,7 +18,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """An HTTP+JSON route: ``verb``, ``template`` with ``{field}`` for one path segment, ``body`` if one is sent (§11.3)."""
+    """An HTTP+JSON route: ``verb``, ``template`` with ``{field}`` for a segment, ``body`` if one is sent (§11.3)."""
 
     verb: str
     template: str

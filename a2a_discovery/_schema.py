@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Literal
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
@@ -44,13 +44,13 @@ class Field:
     may_be_default: bool
 
 
-@lru_cache(maxsize=None)
+@cache
 def fields(message: Descriptor) -> Mapping[str, Field]:
     """The fields of a message by JSON name, in the order of the schema."""
     return {field.json_name: _field(message, field) for field in message.fields}
 
 
-@lru_cache(maxsize=None)
+@cache
 def proto_names(message: Descriptor) -> Mapping[str, str]:
     """Proto name to JSON name, where the two differ."""
     return {f.name: f.json_name for f in fields(message).values() if f.name != f.json_name}
@@ -64,7 +64,10 @@ def _field(message: Descriptor, field: FieldDescriptor) -> Field:
     elif field.is_repeated:
         shape = "many"
     target = value.message_type
-    kind = _KINDS.get(value.type) or _WELL_KNOWN.get(target.full_name, "message")
+    kind = _KINDS.get(value.type)
+    if kind is None:
+        assert target is not None, "what is no scalar and no enum is a message"
+        kind = _WELL_KNOWN.get(target.full_name, "message")
     oneof = field.containing_oneof
     # A proto3 optional field is the only member of a oneof that is named after it.
     real_oneof = oneof is not None and oneof.name != f"_{field.name}"

@@ -21,7 +21,7 @@ _VERSION = re.compile(r"(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})(?:\.(?:0|[1-9][
 
 
 def major_minor(version: str) -> str | None:
-    """``Major.Minor`` of a protocol version, without a patch number, which counts for nothing (§3.6); None if it is none."""
+    """``Major.Minor`` of a protocol version, whose patch number counts for nothing (§3.6); None if it is no version."""
     found = _VERSION.fullmatch(version)
     return f"{found[1]}.{found[2]}" if found else None
 
@@ -80,8 +80,9 @@ class Selection:
 def select_interface(card: Any, support: Support | None = None, *, policy: UrlPolicy | None = None) -> Selection:
     """Pick the first entry of ``supported_interfaces`` that this client speaks (§8.3.2).
 
-    An entry is supported when its binding *and* its Major.Minor version are in ``support`` and ``policy`` lets its URL
-    be called. Order is the card's; there is no "best" entry. ``card`` is an ``AgentCard``, or its betterproto dataclass.
+    An entry is supported when its binding *and* its Major.Minor version are in ``support`` and ``policy`` lets its
+    URL be called. Order is the card's; there is no "best" entry. ``card`` is an ``AgentCard``, or its betterproto
+    dataclass.
 
     Raises:
         NoSupportedInterfaceError: no entry qualifies; ``.skipped`` says why for each.

@@ -27,7 +27,7 @@ class UrlRefusedError(A2ADiscoveryError):
 
 @dataclass(frozen=True, slots=True)
 class Url:
-    """A URL that was taken apart: ``scheme`` and ``host`` in lower case, ``port`` always given, ``rest`` from the path on."""
+    """A URL, taken apart: ``scheme`` and ``host`` in lower case, ``port`` always given, ``rest`` from the path on."""
 
     scheme: str
     host: str
@@ -41,7 +41,7 @@ class Url:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether the host is this machine by its name or number (RFC 6761 §6.3, RFC 1122 §3.2.1.3, RFC 4291 §2.5.3)."""
+        """Whether the host is this machine, by name or number (RFC 6761 §6.3, RFC 1122 §3.2.1.3, RFC 4291 §2.5.3)."""
         if self.host == "localhost" or self.host.endswith(".localhost"):
             return True
         address = _ip(self.host)
@@ -83,9 +83,9 @@ def parse_url(url: str) -> Url:
 def parse_grpc_address(address: str) -> tuple[Url, str | None]:
     """Take a gRPC address apart: ``host:port``, or one of the URL forms that mean the same.
 
-    ``https://host``, ``grpcs://host`` and ``dns:///host`` are read too, since they are unambiguous; so is a host without
-    a port, which is 443 to gRPC. The result's scheme is ``http`` where no TLS is to be used: on loopback, unless the
-    address asks for TLS. A path is ignored; the second value then says so.
+    ``https://host``, ``grpcs://host`` and ``dns:///host`` are read too, since they are unambiguous; so is a host
+    without a port, which is 443 to gRPC. The result's scheme is ``http`` where no TLS is to be used: on loopback,
+    unless the address asks for TLS. A path is ignored; the second value then says so.
 
     Raises:
         UrlRefusedError: it is no such address, or it hides where it leads to.
@@ -131,7 +131,9 @@ def _checked(url: Url) -> Url:
     if address is None and (":" in url.host or not _HOST.fullmatch(url.host)):
         raise UrlRefusedError("its host cannot be read")
     if address is not None and address.is_unspecified:
-        raise UrlRefusedError(f"{url.host} is an address to listen on, not one to call: the agent published its bind address")
+        raise UrlRefusedError(
+            f"{url.host} is an address to listen on, not one to call: the agent published its bind address"
+        )
     return url
 
 

@@ -14,7 +14,7 @@ from google.protobuf.message import Message
 
 from a2a_discovery._diagnosis import Diagnosis, describe
 from a2a_discovery._duplicates import duplicates, has_duplicates
-from a2a_discovery._forms import Unfit, Unwritable
+from a2a_discovery._forms import UnfitError, UnwritableError
 from a2a_discovery._gen.readers import READERS
 from a2a_discovery._gen.writers import WRITERS
 from a2a_discovery._schema import path_of
@@ -67,7 +67,7 @@ def to_dict(message: Message) -> dict[str, Any]:
     name = message.DESCRIPTOR.name
     try:
         return WRITERS[name](message)
-    except Unwritable as exc:
+    except UnwritableError as exc:
         raise _unwritable(name, "value", f"{exc}: write another value") from exc
     except RecursionError as exc:
         raise _unwritable(name, "depth", "this is nested too deep to be written; make it flatter") from exc
@@ -99,7 +99,9 @@ def decode(data: Any, *, max_bytes: int, subject: str) -> tuple[Any, bytes | Non
     else:
         return data, None
     if len(text) > max_bytes:
-        raise _unreadable(subject, "size", f"the document has {len(text):,} bytes; at most {max_bytes:,} are read", "limit")
+        raise _unreadable(
+            subject, "size", f"the document has {len(text):,} bytes; at most {max_bytes:,} are read", "limit"
+        )
     try:
         return orjson.loads(text), text
     except orjson.JSONDecodeError as exc:
@@ -112,14 +114,14 @@ def read(cls: type[M], document: Any, text: bytes | None, *, need: bool) -> M | 
         if text is not None and has_duplicates(document, text):
             return None
         return cls(**READERS[cls.DESCRIPTOR.name](document, need))
-    except (Unfit, TypeError, ValueError, OverflowError):
+    except (UnfitError, TypeError, ValueError, OverflowError):
         # What protobuf's constructor refuses (half a surrogate pair in a dict, say) it words for itself.
         return None
 
 
 def diagnose(cls: type[M], document: Any, text: bytes | None, findings: Findings, *, need: bool) -> M | None:
     """The exact path: note every problem, and read what can be read; None when the root is no object."""
-    descriptor = cls.DESCRIPTOR
+    descriptor: Any = cls.DESCRIPTOR
     if text is not None:
         for place in duplicates(text):
             message = "this key stands here twice, and readers differ in which one they take; keep one"

@@ -27,4 +27,5 @@ def with_tenant(request: R, interface: Any) -> R:
     copy = type(message)()
     copy.CopyFrom(message)
     copy.tenant = tenant
-    return copy if message is request else to_dataclass(copy)  # type: ignore[return-value]
+    same_kind: R = copy if message is request else to_dataclass(copy)
+    return same_kind

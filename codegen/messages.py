@@ -17,7 +17,7 @@ STAGED = "a2a_discovery/_gen/a2a.proto"
 
 
 def descriptor_set(proto: Path) -> bytes:
-    """Compile a schema to a FileDescriptorSet, comments included, whose last file is the schema under our package's name."""
+    """Compile a schema, renamed to our package, to a FileDescriptorSet that ends in it; comments are included."""
     with tempfile.TemporaryDirectory() as directory:
         staged = _stage(proto, Path(directory))
         out = Path(directory) / "schema.pb"
@@ -48,15 +48,15 @@ def _stage(proto: Path, directory: Path) -> Path:
     return directory
 
 
+def _folder(package: str) -> Path:
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise SystemExit(f"{package} is not installed (codegen/requirements.txt)")
+    return Path(spec.submodule_search_locations[0])
+
+
 def _protoc(root: Path, *options: str) -> None:
-    googleapis, tools = find_spec("google.api"), find_spec("grpc_tools")
-    assert googleapis is not None and googleapis.submodule_search_locations, "googleapis-common-protos is not installed"
-    assert tools is not None and tools.submodule_search_locations, "grpcio-tools is not installed"
-    includes = (
-        root,
-        Path(googleapis.submodule_search_locations[0]).parents[1],
-        Path(tools.submodule_search_locations[0]) / "_proto",
-    )
+    includes = (root, _folder("google.api").parents[1], _folder("grpc_tools") / "_proto")
     command = [sys.executable, "-m", "grpc_tools.protoc", *(f"-I{path}" for path in includes), *options, STAGED]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

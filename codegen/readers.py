@@ -1,7 +1,8 @@
 """Schema -> ``_gen/readers.py``: one straight-line ProtoJSON reader per message.
 
-A reader takes a decoded JSON object to the keyword arguments of the message's constructor and gives up (``Unfit``) at
-the first thing that is not the plain canonical form; the diagnosis then says what it was, or reads the rarer form.
+A reader takes a decoded JSON object to the keyword arguments of the message's constructor and gives up
+(``UnfitError``) at the first thing that is not the plain canonical form; the diagnosis then says what it was, or reads
+the rarer form.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from codegen.schema import Field, Message, Schema
 from codegen.text import head, snake
 
-_UNFIT = "raise Unfit"
+_UNFIT = "raise UnfitError"
 
 
 def generate(schema: Schema) -> str:
@@ -21,7 +22,7 @@ def generate(schema: Schema) -> str:
         "from collections.abc import Callable",
         "from typing import Any",
         "",
-        "from a2a_discovery._forms import Unfit, read_bytes, read_struct, read_timestamp, read_value",
+        "from a2a_discovery._forms import UnfitError, read_bytes, read_struct, read_timestamp, read_value",
         "",
         "Reader = Callable[[Any, bool], dict[str, Any]]",
         "",

@@ -148,7 +148,9 @@ def _kind(message: descriptor_pb2.DescriptorProto, field: _Field, prefix: str) -
         kind = "enum" if field.type == _Field.TYPE_ENUM else "message"
         return kind, field.type_name.removeprefix(prefix)
     name = field.type_name or _Field.Type.Name(field.type)
-    raise SystemExit(f"{message.name}.{field.name}: the readers know no JSON form of {name} yet; teach them (CONTRIBUTING.md)")
+    raise SystemExit(
+        f"{message.name}.{field.name}: the readers know no JSON form of {name} yet; teach them (CONTRIBUTING.md)"
+    )
 
 
 def _operation(service: str, method: Any, prefix: str, policy: dict[str, Any]) -> Operation:

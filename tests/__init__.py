@@ -1,0 +1,1 @@
+"""The tests mirror the package; ``cases`` holds the case files, ``interop`` meets real peers."""

@@ -103,4 +103,6 @@ def _damaged(draw: st.DrawFn, document: Any) -> Any:
         return [*document[:index], draw(_damaged(document[index])), *document[index + 1 :]]
     if isinstance(document, dict) and draw(st.booleans()):
         return document | {draw(texts): draw(json_values)}
-    return draw(json_values | st.sampled_from([[], {}, "", 0, 1.0, "5", "1.5", -(2**31) - 1, "TASK_STATE_NEW", "aGk", "a-_="]))
+    return draw(
+        json_values | st.sampled_from([[], {}, "", 0, 1.0, "5", "1.5", -(2**31) - 1, "TASK_STATE_NEW", "aGk", "a-_="])
+    )

@@ -81,9 +81,15 @@ def test_the_message_of_an_old_card_holds_the_new_form() -> None:
     ("scheme", "instead"),
     [
         ({"type": "http", "scheme": "bearer"}, '{"httpAuthSecurityScheme": {"scheme": "bearer"}}'),
-        ({"type": "apiKey", "in": "header", "name": "K"}, '{"apiKeySecurityScheme": {"location": "header", "name": "K"}}'),
+        (
+            {"type": "apiKey", "in": "header", "name": "K"},
+            '{"apiKeySecurityScheme": {"location": "header", "name": "K"}}',
+        ),
         ({"type": "mutualTLS"}, '{"mtlsSecurityScheme": {}}'),
-        ({"type": "openIdConnect", "openIdConnectUrl": "u"}, '{"openIdConnectSecurityScheme": {"openIdConnectUrl": "u"}}'),
+        (
+            {"type": "openIdConnect", "openIdConnectUrl": "u"},
+            '{"openIdConnectSecurityScheme": {"openIdConnectUrl": "u"}}',
+        ),
         ({"type": "oauth2", "flows": {}}, '{"oauth2SecurityScheme": {"flows": {}}}'),
         ({"type": "passkey"}, "one of the kinds of 1.0"),
     ],
@@ -172,7 +178,9 @@ def test_keys_that_stand_twice_are_named(text: str, path: str) -> None:
 
 
 def test_lenient_reading_returns_what_could_be_read() -> None:
-    card = parse_card({"name": 7, "description": "d", "skills": ["s", {"id": "a"}], "defaultInputModes": ["a/b", None]}, strict=False)
+    card = parse_card(
+        {"name": 7, "description": "d", "skills": ["s", {"id": "a"}], "defaultInputModes": ["a/b", None]}, strict=False
+    )
     assert (card.name, card.description) == ("", "d")
     assert [s.id for s in card.skills] == ["a"]
     assert list(card.default_input_modes) == ["a/b"]
@@ -193,7 +201,9 @@ def test_the_error_reads_well() -> None:
 def big_card(skills: int, size: int) -> bytes:
     skill = GOOD["skills"][0]
     spare = (size - len(json.dumps(GOOD))) // skills - len(json.dumps({**skill, "id": "plan-12345"})) - 2
-    many = [{**skill, "id": f"plan-{i:05}", "examples": [*skill["examples"], "x" * max(spare, 0)]} for i in range(skills)]
+    many = [
+        {**skill, "id": f"plan-{i:05}", "examples": [*skill["examples"], "x" * max(spare, 0)]} for i in range(skills)
+    ]
     return json.dumps(changed(skills=many)).encode()
 
 
@@ -233,7 +243,9 @@ def test_a_deep_or_cyclic_document_is_bounded() -> None:
             assert {rule for _, _, rule in found(text)} <= {"syntax"}
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**400, b"x", object(), {1: 2}, "\ud800", {"\ud800": 1}])
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), 10**400, b"x", object(), {1: 2}, "\ud800", {"\ud800": 1}]
+)
 def test_decoded_documents_with_what_json_has_not(value: Any) -> None:
     report = inspect_card(changed(capabilities={"extensions": [{"uri": "u", "params": {"a": value}}]}))
     assert report.card is None

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from a2a_discovery import CardError, inspect_card, parse_card, protojson, types, validate
-from a2a_discovery._forms import Unfit
+from a2a_discovery._forms import UnfitError
 from a2a_discovery._gen.readers import READERS
 from a2a_discovery.dataclasses import from_dataclass, to_dataclass
 from a2a_discovery.problems import Findings
@@ -98,13 +98,16 @@ def test_required_checks_agree(message: Message) -> None:
     try:
         READERS[cls.DESCRIPTOR.name](document, True)
         complete = True
-    except Unfit:
+    except UnfitError:
         complete = False
     assert complete == (not paths)
 
 
 @many
-@given(json_values | st.dictionaries(st.sampled_from(list(types.AgentCard.DESCRIPTOR.fields_by_camelcase_name)), json_values))
+@given(
+    json_values
+    | st.dictionaries(st.sampled_from(list(types.AgentCard.DESCRIPTOR.fields_by_camelcase_name)), json_values)
+)
 def test_any_json_is_a_card_or_a_card_error(value: Any) -> None:
     for data in (value, json.dumps(value), json.dumps(value).encode()):
         if isinstance(data, str) and data is value:

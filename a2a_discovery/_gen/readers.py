@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from a2a_discovery._forms import Unfit, read_bytes, read_struct, read_timestamp, read_value
+from a2a_discovery._forms import UnfitError, read_bytes, read_struct, read_timestamp, read_value
 
 Reader = Callable[[Any, bool], dict[str, Any]]
 
@@ -33,16 +33,16 @@ _SEND_MESSAGE_CONFIGURATION_ODD = frozenset(
 
 def send_message_configuration(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _SEND_MESSAGE_CONFIGURATION_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("acceptedOutputModes")
     if v1 is not None:
         if type(v1) is not list:
-            raise Unfit
+            raise UnfitError
         for x in v1:
             if type(x) is not str:
-                raise Unfit
+                raise UnfitError
         k["accepted_output_modes"] = v1
     v2 = get("taskPushNotificationConfig")
     if v2 is not None:
@@ -50,12 +50,12 @@ def send_message_configuration(o: Any, need: bool) -> dict[str, Any]:
     v3 = get("historyLength")
     if v3 is not None:
         if type(v3) is not int or not -0x80000000 <= v3 <= 0x7FFFFFFF:
-            raise Unfit
+            raise UnfitError
         k["history_length"] = v3
     v4 = get("returnImmediately")
     if v4 is not None:
         if v4 is not True and v4 is not False:
-            raise Unfit
+            raise UnfitError
         k["return_immediately"] = v4
     return k
 
@@ -65,18 +65,18 @@ _TASK_ODD = frozenset(["context_id"])
 
 def task(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _TASK_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("id")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["id"] = v1
     v2 = get("contextId")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["context_id"] = v2
     v3 = get("status")
     if v3 is not None:
@@ -84,31 +84,31 @@ def task(o: Any, need: bool) -> dict[str, Any]:
     v4 = get("artifacts")
     if v4 is not None:
         if type(v4) is not list:
-            raise Unfit
+            raise UnfitError
         k["artifacts"] = [artifact(x, need) for x in v4]
     v5 = get("history")
     if v5 is not None:
         if type(v5) is not list:
-            raise Unfit
+            raise UnfitError
         k["history"] = [message(x, need) for x in v5]
     v6 = get("metadata")
     if v6 is not None:
         k["metadata"] = read_struct(v6)
     if need and not (v1 and v3 is not None):
-        raise Unfit
+        raise UnfitError
     return k
 
 
 def task_status(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict:
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("state")
     if v1 is not None:
         n = _TASK_STATE.get(v1) if type(v1) is str else None
         if n is None:
-            raise Unfit
+            raise UnfitError
         k["state"] = n
     v2 = get("message")
     if v2 is not None:
@@ -117,7 +117,7 @@ def task_status(o: Any, need: bool) -> dict[str, Any]:
     if v3 is not None:
         k["timestamp"] = read_timestamp(v3)
     if need and not (k.get("state")):
-        raise Unfit
+        raise UnfitError
     return k
 
 
@@ -126,13 +126,13 @@ _PART_ODD = frozenset(["media_type"])
 
 def part(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _PART_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("text")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["text"] = v1
     v2 = get("raw")
     if v2 is not None:
@@ -140,7 +140,7 @@ def part(o: Any, need: bool) -> dict[str, Any]:
     v3 = get("url")
     if v3 is not None:
         if type(v3) is not str:
-            raise Unfit
+            raise UnfitError
         k["url"] = v3
     v4 = get("data")
     if "data" in o:
@@ -151,15 +151,15 @@ def part(o: Any, need: bool) -> dict[str, Any]:
     v6 = get("filename")
     if v6 is not None:
         if type(v6) is not str:
-            raise Unfit
+            raise UnfitError
         k["filename"] = v6
     v7 = get("mediaType")
     if v7 is not None:
         if type(v7) is not str:
-            raise Unfit
+            raise UnfitError
         k["media_type"] = v7
     if (v1 is not None) + (v2 is not None) + (v3 is not None) + ("data" in o) > 1:
-        raise Unfit
+        raise UnfitError
     return k
 
 
@@ -168,34 +168,34 @@ _MESSAGE_ODD = frozenset(["context_id", "message_id", "reference_task_ids", "tas
 
 def message(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _MESSAGE_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("messageId")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["message_id"] = v1
     v2 = get("contextId")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["context_id"] = v2
     v3 = get("taskId")
     if v3 is not None:
         if type(v3) is not str:
-            raise Unfit
+            raise UnfitError
         k["task_id"] = v3
     v4 = get("role")
     if v4 is not None:
         n = _ROLE.get(v4) if type(v4) is str else None
         if n is None:
-            raise Unfit
+            raise UnfitError
         k["role"] = n
     v5 = get("parts")
     if v5 is not None:
         if type(v5) is not list:
-            raise Unfit
+            raise UnfitError
         k["parts"] = [part(x, need) for x in v5]
     v6 = get("metadata")
     if v6 is not None:
@@ -203,21 +203,21 @@ def message(o: Any, need: bool) -> dict[str, Any]:
     v7 = get("extensions")
     if v7 is not None:
         if type(v7) is not list:
-            raise Unfit
+            raise UnfitError
         for x in v7:
             if type(x) is not str:
-                raise Unfit
+                raise UnfitError
         k["extensions"] = v7
     v8 = get("referenceTaskIds")
     if v8 is not None:
         if type(v8) is not list:
-            raise Unfit
+            raise UnfitError
         for x in v8:
             if type(x) is not str:
-                raise Unfit
+                raise UnfitError
         k["reference_task_ids"] = v8
     if need and not (v1 and k.get("role") and v5):
-        raise Unfit
+        raise UnfitError
     return k
 
 
@@ -226,28 +226,28 @@ _ARTIFACT_ODD = frozenset(["artifact_id"])
 
 def artifact(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _ARTIFACT_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("artifactId")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["artifact_id"] = v1
     v2 = get("name")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["name"] = v2
     v3 = get("description")
     if v3 is not None:
         if type(v3) is not str:
-            raise Unfit
+            raise UnfitError
         k["description"] = v3
     v4 = get("parts")
     if v4 is not None:
         if type(v4) is not list:
-            raise Unfit
+            raise UnfitError
         k["parts"] = [part(x, need) for x in v4]
     v5 = get("metadata")
     if v5 is not None:
@@ -255,13 +255,13 @@ def artifact(o: Any, need: bool) -> dict[str, Any]:
     v6 = get("extensions")
     if v6 is not None:
         if type(v6) is not list:
-            raise Unfit
+            raise UnfitError
         for x in v6:
             if type(x) is not str:
-                raise Unfit
+                raise UnfitError
         k["extensions"] = v6
     if need and not (v1 and v4):
-        raise Unfit
+        raise UnfitError
     return k
 
 
@@ -270,18 +270,18 @@ _TASK_STATUS_UPDATE_EVENT_ODD = frozenset(["context_id", "task_id"])
 
 def task_status_update_event(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _TASK_STATUS_UPDATE_EVENT_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("taskId")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["task_id"] = v1
     v2 = get("contextId")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["context_id"] = v2
     v3 = get("status")
     if v3 is not None:
@@ -290,7 +290,7 @@ def task_status_update_event(o: Any, need: bool) -> dict[str, Any]:
     if v4 is not None:
         k["metadata"] = read_struct(v4)
     if need and not (v1 and v2 and v3 is not None):
-        raise Unfit
+        raise UnfitError
     return k
 
 
@@ -299,18 +299,18 @@ _TASK_ARTIFACT_UPDATE_EVENT_ODD = frozenset(["context_id", "last_chunk", "task_i
 
 def task_artifact_update_event(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _TASK_ARTIFACT_UPDATE_EVENT_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("taskId")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["task_id"] = v1
     v2 = get("contextId")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["context_id"] = v2
     v3 = get("artifact")
     if v3 is not None:
@@ -318,38 +318,38 @@ def task_artifact_update_event(o: Any, need: bool) -> dict[str, Any]:
     v4 = get("append")
     if v4 is not None:
         if v4 is not True and v4 is not False:
-            raise Unfit
+            raise UnfitError
         k["append"] = v4
     v5 = get("lastChunk")
     if v5 is not None:
         if v5 is not True and v5 is not False:
-            raise Unfit
+            raise UnfitError
         k["last_chunk"] = v5
     v6 = get("metadata")
     if v6 is not None:
         k["metadata"] = read_struct(v6)
     if need and not (v1 and v2 and v3 is not None):
-        raise Unfit
+        raise UnfitError
     return k
 
 
 def authentication_info(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict:
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("scheme")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["scheme"] = v1
     v2 = get("credentials")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["credentials"] = v2
     if need and not (v1):
-        raise Unfit
+        raise UnfitError
     return k
 
 
@@ -358,31 +358,31 @@ _AGENT_INTERFACE_ODD = frozenset(["protocol_binding", "protocol_version"])
 
 def agent_interface(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _AGENT_INTERFACE_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("url")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["url"] = v1
     v2 = get("protocolBinding")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["protocol_binding"] = v2
     v3 = get("tenant")
     if v3 is not None:
         if type(v3) is not str:
-            raise Unfit
+            raise UnfitError
         k["tenant"] = v3
     v4 = get("protocolVersion")
     if v4 is not None:
         if type(v4) is not str:
-            raise Unfit
+            raise UnfitError
         k["protocol_version"] = v4
     if need and not (v1 and v2 and v4):
-        raise Unfit
+        raise UnfitError
     return k
 
 
@@ -401,23 +401,23 @@ _AGENT_CARD_ODD = frozenset(
 
 def agent_card(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _AGENT_CARD_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("name")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["name"] = v1
     v2 = get("description")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["description"] = v2
     v3 = get("supportedInterfaces")
     if v3 is not None:
         if type(v3) is not list:
-            raise Unfit
+            raise UnfitError
         k["supported_interfaces"] = [agent_interface(x, need) for x in v3]
     v4 = get("provider")
     if v4 is not None:
@@ -425,12 +425,12 @@ def agent_card(o: Any, need: bool) -> dict[str, Any]:
     v5 = get("version")
     if v5 is not None:
         if type(v5) is not str:
-            raise Unfit
+            raise UnfitError
         k["version"] = v5
     v6 = get("documentationUrl")
     if v6 is not None:
         if type(v6) is not str:
-            raise Unfit
+            raise UnfitError
         k["documentation_url"] = v6
     v7 = get("capabilities")
     if v7 is not None:
@@ -438,66 +438,66 @@ def agent_card(o: Any, need: bool) -> dict[str, Any]:
     v8 = get("securitySchemes")
     if v8 is not None:
         if type(v8) is not dict:
-            raise Unfit
+            raise UnfitError
         k["security_schemes"] = {a: security_scheme(x, need) for a, x in v8.items()}
     v9 = get("securityRequirements")
     if v9 is not None:
         if type(v9) is not list:
-            raise Unfit
+            raise UnfitError
         k["security_requirements"] = [security_requirement(x, need) for x in v9]
     v10 = get("defaultInputModes")
     if v10 is not None:
         if type(v10) is not list:
-            raise Unfit
+            raise UnfitError
         for x in v10:
             if type(x) is not str:
-                raise Unfit
+                raise UnfitError
         k["default_input_modes"] = v10
     v11 = get("defaultOutputModes")
     if v11 is not None:
         if type(v11) is not list:
-            raise Unfit
+            raise UnfitError
         for x in v11:
             if type(x) is not str:
-                raise Unfit
+                raise UnfitError
         k["default_output_modes"] = v11
     v12 = get("skills")
     if v12 is not None:
         if type(v12) is not list:
-            raise Unfit
+            raise UnfitError
         k["skills"] = [agent_skill(x, need) for x in v12]
     v13 = get("signatures")
     if v13 is not None:
         if type(v13) is not list:
-            raise Unfit
+            raise UnfitError
         k["signatures"] = [agent_card_signature(x, need) for x in v13]
     v14 = get("iconUrl")
     if v14 is not None:
         if type(v14) is not str:
-            raise Unfit
+            raise UnfitError
         k["icon_url"] = v14
     if need and not (v1 and v2 and v3 and v5 and v7 is not None and v10 and v11 and v12):
-        raise Unfit
+        raise UnfitError
     return k
 
 
 def agent_provider(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict:
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("url")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["url"] = v1
     v2 = get("organization")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["organization"] = v2
     if need and not (v1 and v2):
-        raise Unfit
+        raise UnfitError
     return k
 
 
@@ -506,51 +506,51 @@ _AGENT_CAPABILITIES_ODD = frozenset(["extended_agent_card", "push_notifications"
 
 def agent_capabilities(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _AGENT_CAPABILITIES_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("streaming")
     if v1 is not None:
         if v1 is not True and v1 is not False:
-            raise Unfit
+            raise UnfitError
         k["streaming"] = v1
     v2 = get("pushNotifications")
     if v2 is not None:
         if v2 is not True and v2 is not False:
-            raise Unfit
+            raise UnfitError
         k["push_notifications"] = v2
     v3 = get("extensions")
     if v3 is not None:
         if type(v3) is not list:
-            raise Unfit
+            raise UnfitError
         k["extensions"] = [agent_extension(x, need) for x in v3]
     v4 = get("extendedAgentCard")
     if v4 is not None:
         if v4 is not True and v4 is not False:
-            raise Unfit
+            raise UnfitError
         k["extended_agent_card"] = v4
     return k
 
 
 def agent_extension(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict:
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("uri")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["uri"] = v1
     v2 = get("description")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["description"] = v2
     v3 = get("required")
     if v3 is not None:
         if v3 is not True and v3 is not False:
-            raise Unfit
+            raise UnfitError
         k["required"] = v3
     v4 = get("params")
     if v4 is not None:
@@ -563,86 +563,86 @@ _AGENT_SKILL_ODD = frozenset(["input_modes", "output_modes", "security_requireme
 
 def agent_skill(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _AGENT_SKILL_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("id")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["id"] = v1
     v2 = get("name")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["name"] = v2
     v3 = get("description")
     if v3 is not None:
         if type(v3) is not str:
-            raise Unfit
+            raise UnfitError
         k["description"] = v3
     v4 = get("tags")
     if v4 is not None:
         if type(v4) is not list:
-            raise Unfit
+            raise UnfitError
         for x in v4:
             if type(x) is not str:
-                raise Unfit
+                raise UnfitError
         k["tags"] = v4
     v5 = get("examples")
     if v5 is not None:
         if type(v5) is not list:
-            raise Unfit
+            raise UnfitError
         for x in v5:
             if type(x) is not str:
-                raise Unfit
+                raise UnfitError
         k["examples"] = v5
     v6 = get("inputModes")
     if v6 is not None:
         if type(v6) is not list:
-            raise Unfit
+            raise UnfitError
         for x in v6:
             if type(x) is not str:
-                raise Unfit
+                raise UnfitError
         k["input_modes"] = v6
     v7 = get("outputModes")
     if v7 is not None:
         if type(v7) is not list:
-            raise Unfit
+            raise UnfitError
         for x in v7:
             if type(x) is not str:
-                raise Unfit
+                raise UnfitError
         k["output_modes"] = v7
     v8 = get("securityRequirements")
     if v8 is not None:
         if type(v8) is not list:
-            raise Unfit
+            raise UnfitError
         k["security_requirements"] = [security_requirement(x, need) for x in v8]
     if need and not (v1 and v2 and v3 and v4):
-        raise Unfit
+        raise UnfitError
     return k
 
 
 def agent_card_signature(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict:
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("protected")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["protected"] = v1
     v2 = get("signature")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["signature"] = v2
     v3 = get("header")
     if v3 is not None:
         k["header"] = read_struct(v3)
     if need and not (v1 and v2):
-        raise Unfit
+        raise UnfitError
     return k
 
 
@@ -651,70 +651,70 @@ _TASK_PUSH_NOTIFICATION_CONFIG_ODD = frozenset(["task_id"])
 
 def task_push_notification_config(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _TASK_PUSH_NOTIFICATION_CONFIG_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tenant")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["tenant"] = v1
     v2 = get("id")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["id"] = v2
     v3 = get("taskId")
     if v3 is not None:
         if type(v3) is not str:
-            raise Unfit
+            raise UnfitError
         k["task_id"] = v3
     v4 = get("url")
     if v4 is not None:
         if type(v4) is not str:
-            raise Unfit
+            raise UnfitError
         k["url"] = v4
     v5 = get("token")
     if v5 is not None:
         if type(v5) is not str:
-            raise Unfit
+            raise UnfitError
         k["token"] = v5
     v6 = get("authentication")
     if v6 is not None:
         k["authentication"] = authentication_info(v6, need)
     if need and not (v4):
-        raise Unfit
+        raise UnfitError
     return k
 
 
 def string_list(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict:
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("list")
     if v1 is not None:
         if type(v1) is not list:
-            raise Unfit
+            raise UnfitError
         for x in v1:
             if type(x) is not str:
-                raise Unfit
+                raise UnfitError
         k["list"] = v1
     return k
 
 
 def security_requirement(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict:
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("schemes")
     if v1 is not None:
         if type(v1) is not dict:
-            raise Unfit
+            raise UnfitError
         k["schemes"] = {a: string_list(x, need) for a, x in v1.items()}
     if o and not k:
-        raise Unfit
+        raise UnfitError
     return k
 
 
@@ -731,7 +731,7 @@ _SECURITY_SCHEME_ODD = frozenset(
 
 def security_scheme(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _SECURITY_SCHEME_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("apiKeySecurityScheme")
@@ -750,34 +750,34 @@ def security_scheme(o: Any, need: bool) -> dict[str, Any]:
     if v5 is not None:
         k["mtls_security_scheme"] = mutual_tls_security_scheme(v5, need)
     if (v1 is not None) + (v2 is not None) + (v3 is not None) + (v4 is not None) + (v5 is not None) > 1:
-        raise Unfit
+        raise UnfitError
     if o and not k:
-        raise Unfit
+        raise UnfitError
     return k
 
 
 def api_key_security_scheme(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict:
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("description")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["description"] = v1
     v2 = get("location")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["location"] = v2
     v3 = get("name")
     if v3 is not None:
         if type(v3) is not str:
-            raise Unfit
+            raise UnfitError
         k["name"] = v3
     if need and not (v2 and v3):
-        raise Unfit
+        raise UnfitError
     return k
 
 
@@ -786,26 +786,26 @@ _HTTP_AUTH_SECURITY_SCHEME_ODD = frozenset(["bearer_format"])
 
 def http_auth_security_scheme(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _HTTP_AUTH_SECURITY_SCHEME_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("description")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["description"] = v1
     v2 = get("scheme")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["scheme"] = v2
     v3 = get("bearerFormat")
     if v3 is not None:
         if type(v3) is not str:
-            raise Unfit
+            raise UnfitError
         k["bearer_format"] = v3
     if need and not (v2):
-        raise Unfit
+        raise UnfitError
     return k
 
 
@@ -814,13 +814,13 @@ _OAUTH2_SECURITY_SCHEME_ODD = frozenset(["oauth2_metadata_url"])
 
 def oauth2_security_scheme(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _OAUTH2_SECURITY_SCHEME_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("description")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["description"] = v1
     v2 = get("flows")
     if v2 is not None:
@@ -828,10 +828,10 @@ def oauth2_security_scheme(o: Any, need: bool) -> dict[str, Any]:
     v3 = get("oauth2MetadataUrl")
     if v3 is not None:
         if type(v3) is not str:
-            raise Unfit
+            raise UnfitError
         k["oauth2_metadata_url"] = v3
     if need and not (v2 is not None):
-        raise Unfit
+        raise UnfitError
     return k
 
 
@@ -840,33 +840,33 @@ _OPENID_CONNECT_SECURITY_SCHEME_ODD = frozenset(["open_id_connect_url"])
 
 def openid_connect_security_scheme(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _OPENID_CONNECT_SECURITY_SCHEME_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("description")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["description"] = v1
     v2 = get("openIdConnectUrl")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["open_id_connect_url"] = v2
     if need and not (v2):
-        raise Unfit
+        raise UnfitError
     return k
 
 
 def mutual_tls_security_scheme(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict:
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("description")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["description"] = v1
     return k
 
@@ -876,7 +876,7 @@ _OAUTH_FLOWS_ODD = frozenset(["authorization_code", "client_credentials", "devic
 
 def oauth_flows(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _OAUTH_FLOWS_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("authorizationCode")
@@ -895,7 +895,7 @@ def oauth_flows(o: Any, need: bool) -> dict[str, Any]:
     if v5 is not None:
         k["device_code"] = device_code_oauth_flow(v5, need)
     if (v1 is not None) + (v2 is not None) + (v3 is not None) + (v4 is not None) + (v5 is not None) > 1:
-        raise Unfit
+        raise UnfitError
     return k
 
 
@@ -904,39 +904,39 @@ _AUTHORIZATION_CODE_OAUTH_FLOW_ODD = frozenset(["authorization_url", "pkce_requi
 
 def authorization_code_oauth_flow(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _AUTHORIZATION_CODE_OAUTH_FLOW_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("authorizationUrl")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["authorization_url"] = v1
     v2 = get("tokenUrl")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["token_url"] = v2
     v3 = get("refreshUrl")
     if v3 is not None:
         if type(v3) is not str:
-            raise Unfit
+            raise UnfitError
         k["refresh_url"] = v3
     v4 = get("scopes")
     if v4 is not None:
         if type(v4) is not dict:
-            raise Unfit
+            raise UnfitError
         for x in v4.values():
             if type(x) is not str:
-                raise Unfit
+                raise UnfitError
         k["scopes"] = v4
     v5 = get("pkceRequired")
     if v5 is not None:
         if v5 is not True and v5 is not False:
-            raise Unfit
+            raise UnfitError
         k["pkce_required"] = v5
     if need and not (v1 and v2):
-        raise Unfit
+        raise UnfitError
     return k
 
 
@@ -945,29 +945,29 @@ _CLIENT_CREDENTIALS_OAUTH_FLOW_ODD = frozenset(["refresh_url", "token_url"])
 
 def client_credentials_oauth_flow(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _CLIENT_CREDENTIALS_OAUTH_FLOW_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tokenUrl")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["token_url"] = v1
     v2 = get("refreshUrl")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["refresh_url"] = v2
     v3 = get("scopes")
     if v3 is not None:
         if type(v3) is not dict:
-            raise Unfit
+            raise UnfitError
         for x in v3.values():
             if type(x) is not str:
-                raise Unfit
+                raise UnfitError
         k["scopes"] = v3
     if need and not (v1):
-        raise Unfit
+        raise UnfitError
     return k
 
 
@@ -976,26 +976,26 @@ _IMPLICIT_OAUTH_FLOW_ODD = frozenset(["authorization_url", "refresh_url"])
 
 def implicit_oauth_flow(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _IMPLICIT_OAUTH_FLOW_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("authorizationUrl")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["authorization_url"] = v1
     v2 = get("refreshUrl")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["refresh_url"] = v2
     v3 = get("scopes")
     if v3 is not None:
         if type(v3) is not dict:
-            raise Unfit
+            raise UnfitError
         for x in v3.values():
             if type(x) is not str:
-                raise Unfit
+                raise UnfitError
         k["scopes"] = v3
     return k
 
@@ -1005,26 +1005,26 @@ _PASSWORD_OAUTH_FLOW_ODD = frozenset(["refresh_url", "token_url"])
 
 def password_oauth_flow(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _PASSWORD_OAUTH_FLOW_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tokenUrl")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["token_url"] = v1
     v2 = get("refreshUrl")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["refresh_url"] = v2
     v3 = get("scopes")
     if v3 is not None:
         if type(v3) is not dict:
-            raise Unfit
+            raise UnfitError
         for x in v3.values():
             if type(x) is not str:
-                raise Unfit
+                raise UnfitError
         k["scopes"] = v3
     return k
 
@@ -1034,46 +1034,46 @@ _DEVICE_CODE_OAUTH_FLOW_ODD = frozenset(["device_authorization_url", "refresh_ur
 
 def device_code_oauth_flow(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _DEVICE_CODE_OAUTH_FLOW_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("deviceAuthorizationUrl")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["device_authorization_url"] = v1
     v2 = get("tokenUrl")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["token_url"] = v2
     v3 = get("refreshUrl")
     if v3 is not None:
         if type(v3) is not str:
-            raise Unfit
+            raise UnfitError
         k["refresh_url"] = v3
     v4 = get("scopes")
     if v4 is not None:
         if type(v4) is not dict:
-            raise Unfit
+            raise UnfitError
         for x in v4.values():
             if type(x) is not str:
-                raise Unfit
+                raise UnfitError
         k["scopes"] = v4
     if need and not (v1 and v2):
-        raise Unfit
+        raise UnfitError
     return k
 
 
 def send_message_request(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict:
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tenant")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["tenant"] = v1
     v2 = get("message")
     if v2 is not None:
@@ -1085,7 +1085,7 @@ def send_message_request(o: Any, need: bool) -> dict[str, Any]:
     if v4 is not None:
         k["metadata"] = read_struct(v4)
     if need and not (v2 is not None):
-        raise Unfit
+        raise UnfitError
     return k
 
 
@@ -1094,26 +1094,26 @@ _GET_TASK_REQUEST_ODD = frozenset(["history_length"])
 
 def get_task_request(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _GET_TASK_REQUEST_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tenant")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["tenant"] = v1
     v2 = get("id")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["id"] = v2
     v3 = get("historyLength")
     if v3 is not None:
         if type(v3) is not int or not -0x80000000 <= v3 <= 0x7FFFFFFF:
-            raise Unfit
+            raise UnfitError
         k["history_length"] = v3
     if need and not (v2):
-        raise Unfit
+        raise UnfitError
     return k
 
 
@@ -1124,39 +1124,39 @@ _LIST_TASKS_REQUEST_ODD = frozenset(
 
 def list_tasks_request(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _LIST_TASKS_REQUEST_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tenant")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["tenant"] = v1
     v2 = get("contextId")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["context_id"] = v2
     v3 = get("status")
     if v3 is not None:
         n = _TASK_STATE.get(v3) if type(v3) is str else None
         if n is None:
-            raise Unfit
+            raise UnfitError
         k["status"] = n
     v4 = get("pageSize")
     if v4 is not None:
         if type(v4) is not int or not -0x80000000 <= v4 <= 0x7FFFFFFF:
-            raise Unfit
+            raise UnfitError
         k["page_size"] = v4
     v5 = get("pageToken")
     if v5 is not None:
         if type(v5) is not str:
-            raise Unfit
+            raise UnfitError
         k["page_token"] = v5
     v6 = get("historyLength")
     if v6 is not None:
         if type(v6) is not int or not -0x80000000 <= v6 <= 0x7FFFFFFF:
-            raise Unfit
+            raise UnfitError
         k["history_length"] = v6
     v7 = get("statusTimestampAfter")
     if v7 is not None:
@@ -1164,7 +1164,7 @@ def list_tasks_request(o: Any, need: bool) -> dict[str, Any]:
     v8 = get("includeArtifacts")
     if v8 is not None:
         if v8 is not True and v8 is not False:
-            raise Unfit
+            raise UnfitError
         k["include_artifacts"] = v8
     return k
 
@@ -1174,52 +1174,52 @@ _LIST_TASKS_RESPONSE_ODD = frozenset(["next_page_token", "page_size", "total_siz
 
 def list_tasks_response(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _LIST_TASKS_RESPONSE_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tasks")
     if v1 is not None:
         if type(v1) is not list:
-            raise Unfit
+            raise UnfitError
         k["tasks"] = [task(x, need) for x in v1]
     v2 = get("nextPageToken")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["next_page_token"] = v2
     v3 = get("pageSize")
     if v3 is not None:
         if type(v3) is not int or not -0x80000000 <= v3 <= 0x7FFFFFFF:
-            raise Unfit
+            raise UnfitError
         k["page_size"] = v3
     v4 = get("totalSize")
     if v4 is not None:
         if type(v4) is not int or not -0x80000000 <= v4 <= 0x7FFFFFFF:
-            raise Unfit
+            raise UnfitError
         k["total_size"] = v4
     return k
 
 
 def cancel_task_request(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict:
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tenant")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["tenant"] = v1
     v2 = get("id")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["id"] = v2
     v3 = get("metadata")
     if v3 is not None:
         k["metadata"] = read_struct(v3)
     if need and not (v2):
-        raise Unfit
+        raise UnfitError
     return k
 
 
@@ -1228,26 +1228,26 @@ _GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST_ODD = frozenset(["task_id"])
 
 def get_task_push_notification_config_request(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tenant")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["tenant"] = v1
     v2 = get("taskId")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["task_id"] = v2
     v3 = get("id")
     if v3 is not None:
         if type(v3) is not str:
-            raise Unfit
+            raise UnfitError
         k["id"] = v3
     if need and not (v2 and v3):
-        raise Unfit
+        raise UnfitError
     return k
 
 
@@ -1256,46 +1256,46 @@ _DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST_ODD = frozenset(["task_id"])
 
 def delete_task_push_notification_config_request(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tenant")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["tenant"] = v1
     v2 = get("taskId")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["task_id"] = v2
     v3 = get("id")
     if v3 is not None:
         if type(v3) is not str:
-            raise Unfit
+            raise UnfitError
         k["id"] = v3
     if need and not (v2 and v3):
-        raise Unfit
+        raise UnfitError
     return k
 
 
 def subscribe_to_task_request(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict:
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tenant")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["tenant"] = v1
     v2 = get("id")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["id"] = v2
     if need and not (v2):
-        raise Unfit
+        raise UnfitError
     return k
 
 
@@ -1304,50 +1304,50 @@ _LIST_TASK_PUSH_NOTIFICATION_CONFIGS_REQUEST_ODD = frozenset(["page_size", "page
 
 def list_task_push_notification_configs_request(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _LIST_TASK_PUSH_NOTIFICATION_CONFIGS_REQUEST_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v4 = get("tenant")
     if v4 is not None:
         if type(v4) is not str:
-            raise Unfit
+            raise UnfitError
         k["tenant"] = v4
     v1 = get("taskId")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["task_id"] = v1
     v2 = get("pageSize")
     if v2 is not None:
         if type(v2) is not int or not -0x80000000 <= v2 <= 0x7FFFFFFF:
-            raise Unfit
+            raise UnfitError
         k["page_size"] = v2
     v3 = get("pageToken")
     if v3 is not None:
         if type(v3) is not str:
-            raise Unfit
+            raise UnfitError
         k["page_token"] = v3
     if need and not (v1):
-        raise Unfit
+        raise UnfitError
     return k
 
 
 def get_extended_agent_card_request(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict:
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tenant")
     if v1 is not None:
         if type(v1) is not str:
-            raise Unfit
+            raise UnfitError
         k["tenant"] = v1
     return k
 
 
 def send_message_response(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict:
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("task")
@@ -1357,7 +1357,7 @@ def send_message_response(o: Any, need: bool) -> dict[str, Any]:
     if v2 is not None:
         k["message"] = message(v2, need)
     if (v1 is not None) + (v2 is not None) > 1:
-        raise Unfit
+        raise UnfitError
     return k
 
 
@@ -1366,7 +1366,7 @@ _STREAM_RESPONSE_ODD = frozenset(["artifact_update", "status_update"])
 
 def stream_response(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _STREAM_RESPONSE_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("task")
@@ -1382,7 +1382,7 @@ def stream_response(o: Any, need: bool) -> dict[str, Any]:
     if v4 is not None:
         k["artifact_update"] = task_artifact_update_event(v4, need)
     if (v1 is not None) + (v2 is not None) + (v3 is not None) + (v4 is not None) > 1:
-        raise Unfit
+        raise UnfitError
     return k
 
 
@@ -1391,18 +1391,18 @@ _LIST_TASK_PUSH_NOTIFICATION_CONFIGS_RESPONSE_ODD = frozenset(["next_page_token"
 
 def list_task_push_notification_configs_response(o: Any, need: bool) -> dict[str, Any]:
     if type(o) is not dict or not _LIST_TASK_PUSH_NOTIFICATION_CONFIGS_RESPONSE_ODD.isdisjoint(o):
-        raise Unfit
+        raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("configs")
     if v1 is not None:
         if type(v1) is not list:
-            raise Unfit
+            raise UnfitError
         k["configs"] = [task_push_notification_config(x, need) for x in v1]
     v2 = get("nextPageToken")
     if v2 is not None:
         if type(v2) is not str:
-            raise Unfit
+            raise UnfitError
         k["next_page_token"] = v2
     return k
 

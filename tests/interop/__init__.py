@@ -1,0 +1,1 @@
+"""Real peers: the SDKs of the protocol's authors."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,6 @@ def test_the_comparison_sees_the_annotations() -> None:
 
 def test_every_message_field_and_operation_has_a_comment_of_ours() -> None:
     lines = PROTO.read_text(encoding="utf-8").splitlines()
-    for before, line in zip(lines, lines[1:], strict=False):
+    for before, line in itertools.pairwise(lines):
         if re.match(r" *(message|enum|rpc|service) |.* = \d+( \[.*\])?;$", line) and "syntax" not in line:
             assert before.strip().startswith("//"), line

@@ -1,0 +1,108 @@
+"""URLs: which can be read, and which may be called."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from a2a_discovery.policy import Url, UrlPolicy, UrlRefusedError, parse_grpc_address, parse_url
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("https://a.test", Url("https", "a.test", 443, "")),
+        ("HTTPS://A.test:8443/x?y=1#z", Url("https", "a.test", 8443, "/x?y=1")),
+        ("http://[::1]:80/", Url("http", "::1", 80, "/")),
+    ],
+)
+def test_parse(text: str, url: Url) -> None:
+    assert parse_url(text) == url
+    assert parse_url(str(url)) == url
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "/rpc", "a.test", "//a.test", "ftp://a.test", "file:///etc/passwd", "javascript:alert(1)", "https://", "https:///rpc",
+     "https://user@a.test", "https://user:pw@a.test", "https://a.test\\@b.test", "https://a.test/\x00", "https://a.test/ x",
+     "https://a.test\n", "https://a.test:0", "https://a.test:99999", "https://a.test:x", "https://[::1", "https://[zz]",
+     "https://0.0.0.0/", "http://[::]:8000", "https:a.test", "https://a.test\u00a0"],
+)  # fmt: skip
+def test_refused(text: str) -> None:
+    with pytest.raises(UrlRefusedError):
+        parse_url(text)
+
+
+def test_a_refusal_does_not_repeat_a_password() -> None:
+    with pytest.raises(UrlRefusedError) as caught:
+        parse_url("https://user:secret@a.test")
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "url", "remark"),
+    [
+        ("g.test:443", "https://g.test", False),
+        ("g.test", "https://g.test", False),
+        ("G.test:50051", "https://g.test:50051", False),
+        ("https://g.test:8443", "https://g.test:8443", False),
+        ("https://g.test/a2a/grpc", "https://g.test", True),
+        ("https://g.test/", "https://g.test", False),
+        ("grpcs://g.test:1", "https://g.test:1", False),
+        ("grpc://g.test:1", "https://g.test:1", False),
+        ("dns:///g.test:443", "https://g.test", False),
+        ("dns:g.test:443", "https://g.test", False),
+        ("127.0.0.1:50051", "http://127.0.0.1:50051", False),
+        ("localhost:50051", "http://localhost:50051", False),
+        ("[::1]:50051", "http://[::1]:50051", False),
+        ("https://localhost:1", "https://localhost:1", False),
+        ("http://localhost:1", "http://localhost:1", False),
+        ("http://g.test:1", "http://g.test:1", False),
+    ],
+)
+def test_grpc_addresses(text: str, url: str, remark: bool) -> None:
+    parsed, note = parse_grpc_address(text)
+    assert (str(parsed), bool(note)) == (url, remark)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", ":443", "g.test:", "g.test:0", "g.test:99999", "g.test:x", "user@g.test:1", "unix:/tmp/s", "ftp://g.test:1", "::1",
+     "g.test:1?x", "dns://8.8.8.8/g.test:1", "0.0.0.0:50051", "[::]:1", "g test:1", "https://", "https://u:p@g.test"],
+)  # fmt: skip
+def test_no_grpc_address(text: str) -> None:
+    with pytest.raises(UrlRefusedError):
+        parse_grpc_address(text)
+
+
+@pytest.mark.parametrize(
+    ("url", "called"),
+    [
+        ("https://a.test", True),
+        ("http://a.test", False),
+        ("http://localhost:1", True),
+        ("http://agent.localhost", True),
+        ("http://127.9.9.9", True),
+        ("http://[::1]", True),
+        ("http://192.168.0.1", False),
+        ("http://localhost.a.test", False),
+    ],
+)
+def test_plain_http_stays_on_this_machine(url: str, called: bool) -> None:
+    if called:
+        UrlPolicy().check(parse_url(url))
+        return
+    with pytest.raises(UrlRefusedError, match="https"):
+        UrlPolicy().check(parse_url(url))
+    UrlPolicy(allow_http=True).check(parse_url(url))
+
+
+@given(st.text(max_size=30) | st.text("htps:/[]@.1a?#%", max_size=30))
+def test_any_text_is_a_url_or_refused(text: str) -> None:
+    for parse in (parse_url, lambda t: parse_grpc_address(t)[0]):
+        try:
+            url = parse(text)
+        except UrlRefusedError:
+            continue
+        assert parse_url(str(url)) == url
