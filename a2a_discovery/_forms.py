@@ -89,7 +89,7 @@ def _struct(v: Any, depth: int) -> Struct:
     return Struct(fields={key: _value(x, depth - 1) for key, x in v.items()})
 
 
-def _value(v: Any, depth: int) -> dict[str, Any]:
+def _value(v: Any, depth: int) -> Any:
     kind = type(v)
     if kind is str:
         return {"string_value": v}

@@ -119,9 +119,8 @@ def main() -> None:
     )
     (ours_count, ours_size), (theirs_count, theirs_size) = install(str(ROOT)), install("a2a-sdk==1.3.0")
     report("packages of the base install", f"{ours_count}", f"{theirs_count}", 13 / ours_count, 1)
-    print(
-        f"{'size of the base install':<44} {ours_size:>11.1f} MB {theirs_size:>11.1f} MB {theirs_size / ours_size:7.2f}x"
-    )
+    sizes = f"{ours_size:>11.1f} MB {theirs_size:>11.1f} MB {theirs_size / ours_size:7.2f}x"
+    print(f"{'size of the base install':<44} {sizes}")
 
 
 if __name__ == "__main__":
