@@ -74,7 +74,7 @@ def read_struct(v: Any) -> Struct:
     return _struct(v, _SURE_DEPTH)
 
 
-def read_value(v: Any) -> dict[str, Any]:
+def read_value(v: Any) -> Any:
     """Any JSON value, null included."""
     return _value(v, _SURE_DEPTH)
 

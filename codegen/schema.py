@@ -34,7 +34,7 @@ class Field:
     name: str
     json_name: str
     number: int
-    kind: str  # string bool int32 bytes enum message struct value timestamp
+    kind: str  # string bool int32 bytes enum message struct value timestamp, or a type that is not known yet
     type: str  # the message or enum, "" for the other kinds
     shape: str  # one, many or map
     required: bool
@@ -100,6 +100,13 @@ class Schema:
 
 
 def load(descriptor_set: bytes) -> Schema:
+    """``read``, with a check that the policy and the schema fit each other."""
+    schema = read(descriptor_set)
+    _check(schema)
+    return schema
+
+
+def read(descriptor_set: bytes) -> Schema:
     """Read the last file of a serialized FileDescriptorSet, the schema itself."""
     files = descriptor_pb2.FileDescriptorSet.FromString(descriptor_set)
     file = files.file[-1]
@@ -108,7 +115,6 @@ def load(descriptor_set: bytes) -> Schema:
     messages = {m.name: Message(m.name, tuple(_field(m, f, prefix) for f in m.field)) for m in file.message_type}
     enums = {e.name: {v.name: v.number for v in e.value} for e in file.enum_type}
     operations = tuple(_operation(s.name, m, prefix, policy) for s in file.service for m in s.method)
-    _check(policy, messages, operations)
     return Schema(messages, enums, operations, policy)
 
 
@@ -121,7 +127,7 @@ def _field(message: descriptor_pb2.DescriptorProto, field: _Field, prefix: str) 
                 shape, value = "map", nested.field[1]
                 if nested.field[0].type != _Field.TYPE_STRING:
                     raise SystemExit(f"{message.name}.{field.name}: only maps with string keys are known")
-    kind, type_ = _kind(message, value, prefix)
+    kind, type_ = _kind(value, prefix)
     behavior = field.options.Extensions[field_behavior_pb2.field_behavior]
     real_oneof = field.HasField("oneof_index") and not field.proto3_optional
     single_message = shape == "one" and field.type == _Field.TYPE_MESSAGE
@@ -139,7 +145,7 @@ def _field(message: descriptor_pb2.DescriptorProto, field: _Field, prefix: str) 
     )
 
 
-def _kind(message: descriptor_pb2.DescriptorProto, field: _Field, prefix: str) -> tuple[str, str]:
+def _kind(field: _Field, prefix: str) -> tuple[str, str]:
     if field.type in _SCALARS:
         return _SCALARS[field.type], ""
     if field.type_name in _WELL_KNOWN:
@@ -147,10 +153,7 @@ def _kind(message: descriptor_pb2.DescriptorProto, field: _Field, prefix: str) -
     if field.type_name.startswith(prefix):
         kind = "enum" if field.type == _Field.TYPE_ENUM else "message"
         return kind, field.type_name.removeprefix(prefix)
-    name = field.type_name or _Field.Type.Name(field.type)
-    raise SystemExit(
-        f"{message.name}.{field.name}: the readers know no JSON form of {name} yet; teach them (CONTRIBUTING.md)"
-    )
+    return field.type_name or _Field.Type.Name(field.type).removeprefix("TYPE_").lower(), ""
 
 
 def _operation(service: str, method: Any, prefix: str, policy: dict[str, Any]) -> Operation:
@@ -184,9 +187,13 @@ def _route(rule: Any) -> Route:
     return Route(verb.upper(), template, rule.body == "*")
 
 
-def _check(policy: dict[str, Any], messages: dict[str, Message], operations: tuple[Operation, ...]) -> None:
-    """Every name in the policy exists in the schema, so that an update cannot leave one behind unseen."""
-    names = {operation.name for operation in operations}
+def _check(schema: Schema) -> None:
+    """What an update may bring that the generators or the policy do not know yet must not pass unseen."""
+    policy, messages = schema.policy, schema.messages
+    known = {*_SCALARS.values(), *_WELL_KNOWN.values(), "message", "enum"}
+    for field in (f for m in messages.values() for f in m.fields if f.kind not in known):
+        raise SystemExit(f"{field.owner}.{field.name}: the readers know no JSON form of {field.kind} (CONTRIBUTING.md)")
+    names = {operation.name for operation in schema.operations}
     named = [name for flag in policy["flags"].values() for name in flag["operations"]]
     unknown = {*named, *policy["idempotent"]["operations"]} - names
     unknown |= set(policy["flags"]) - {f.name for f in messages["AgentCapabilities"].fields}
