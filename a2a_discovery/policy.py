@@ -47,6 +47,10 @@ class Url:
         address = _ip(self.host)
         return address is not None and address.is_loopback
 
+    def without_query(self) -> str:
+        """The URL up to its path, fit for a log: a query may hold a key."""
+        return str(self).partition("?")[0]
+
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         port = "" if _DEFAULT_PORTS.get(self.scheme) == self.port else f":{self.port}"

@@ -1,6 +1,36 @@
+"""Write the blocking twin of the async code: ``a2a_discovery/_async`` to ``a2a_discovery/_sync``."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
 from pathlib import Path
 
+import unasync
 
-def generate(a: Path, b: Path) -> None:
-    b.mkdir(exist_ok=True)
-    (b / "__init__.py").write_text("")
+HEADER = "# Generated from a2a_discovery/_async/{name} by codegen/sync.py; do not edit.\n"
+
+REPLACEMENTS = {
+    "_async": "_sync",
+    "AsyncClient": "Client",
+    "AsyncDeadline": "SyncDeadline",
+    "aclose": "close",
+    "aiter_raw": "iter_raw",
+}
+
+
+def generate(root: Path) -> dict[Path, str]:
+    """The text of each file below ``root/a2a_discovery/_sync``; nothing below ``root`` is written."""
+    package = root / "a2a_discovery"
+    with tempfile.TemporaryDirectory() as directory:
+        work = Path(directory)
+        shutil.copytree(package / "_async", work / "_async", ignore=shutil.ignore_patterns("__pycache__"))
+        sources = sorted((work / "_async").rglob("*.py"))
+        rule = unasync.Rule(str(work / "_async"), str(work / "_sync"), additional_replacements=REPLACEMENTS)
+        unasync.unasync_files([str(source) for source in sources], [rule])
+        texts = {}
+        for source in sources:
+            name = source.relative_to(work / "_async")
+            text = (work / "_sync" / name).read_text(encoding="utf-8")
+            texts[package / "_sync" / name] = HEADER.format(name=name.as_posix()) + text
+        return texts

@@ -1,0 +1,1 @@
+"""The shells that do I/O."""

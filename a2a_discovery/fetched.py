@@ -1,0 +1,53 @@
+"""What a fetch brings back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from a2a_discovery.types import AgentCard
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedDocument:
+    """An answer with status 200 and its whole body.
+
+    Attributes:
+        requested_url: the URL asked for.
+        url: the URL that answered, another one after redirects.
+        status: the HTTP status.
+        headers: the answer's header fields as received, names in lower case, repeated fields joined by ``", "``
+            (RFC 9110 §5.3). ``content-length`` and ``content-encoding`` speak of the body before decompression.
+        body: the bytes of the body, decompressed.
+        redirects: the URLs that redirected, in order.
+    """
+
+    requested_url: str
+    url: str
+    status: int
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
+    redirects: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedCard:
+    """A card and where it came from.
+
+    Attributes:
+        card: the card, read from ``data``.
+        url: the URL that answered, another one after redirects.
+        requested_url: the URL asked for.
+        data: the bytes received, decompressed and otherwise untouched: signatures are checked on them.
+        headers: the answer's header fields, as in :class:`FetchedDocument`.
+        redirects: the URLs that redirected, in order.
+    """
+
+    card: AgentCard
+    url: str
+    requested_url: str
+    data: bytes = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+    redirects: tuple[str, ...] = ()

@@ -1,0 +1,206 @@
+"""Small servers on loopback that misbehave on purpose, and the two worlds of the library as one."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import itertools
+import socket
+import ssl
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import httpx
+
+import a2a_discovery._async.resolver as async_resolver
+import a2a_discovery._sync.resolver as sync_resolver
+from a2a_discovery.fetched import FetchedDocument, ResolvedCard
+
+Handler = Callable[["Exchange"], object]
+
+
+class Exchange:
+    """One accepted connection; ``head`` is the request up to its empty line."""
+
+    def __init__(self, connection: socket.socket, stopped: threading.Event, origin: str) -> None:
+        self.connection = connection
+        self.stopped = stopped
+        self.origin = origin
+        self.head = b""
+
+    @property
+    def target(self) -> str:
+        return self.head.split(b" ")[1].decode("latin-1")
+
+    @property
+    def headers(self) -> dict[str, str]:
+        lines = self.head.decode("latin-1").split("\r\n")[1:]
+        return {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
+
+    def read_head(self) -> None:
+        self.head = b""
+        while b"\r\n\r\n" not in self.head:
+            data = self.connection.recv(65536)
+            if not data:
+                return
+            self.head += data
+
+    def send(self, *parts: bytes) -> None:
+        self.connection.sendall(b"".join(parts))
+
+    def answer(self, status: int = 200, body: bytes = b"", *fields: str, length: bool = True) -> None:
+        lines = [f"HTTP/1.1 {status} X", *fields, *([f"Content-Length: {len(body)}"] if length else [])]
+        self.send("\r\n".join([*lines, "", ""]).encode("latin-1"), body)
+
+    def drip(self, data: bytes, every: float = 0.03) -> None:
+        """Send ``data`` again and again, a byte at a time, until the other side has gone."""
+        for byte in itertools.cycle(data):
+            self.send(bytes([byte]))
+            if self.stopped.wait(every):
+                return
+
+
+class Server:
+    """Answers each connection with ``handler`` in a thread of its own; a context manager.
+
+    ``keep_alive`` calls the handler for each request of a connection; ``raw`` does not wait for a request.
+    """
+
+    def __init__(
+        self, handler: Handler, *, tls: ssl.SSLContext | None = None, keep_alive: bool = False, raw: bool = False
+    ) -> None:
+        self._handler = handler
+        self._tls = tls
+        self._keep_alive = keep_alive
+        self._raw = raw
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
+        self.card_url = f"{self.url}/.well-known/agent-card.json"
+        self.seen: list[Exchange] = []
+        self.connections: list[socket.socket] = []
+        self._stopped = threading.Event()
+        self._threads = [threading.Thread(target=self._accept)]
+
+    def __enter__(self) -> Server:
+        self._threads[0].start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stopped.set()
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._threads[0].join()
+        self._listener.close()
+        for connection in self.connections:
+            with suppress(OSError):
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
+        for thread in self._threads[1:]:
+            thread.join()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while not self._stopped.is_set():
+                connection, _ = self._listener.accept()
+                self.connections.append(connection)
+                thread = threading.Thread(target=self._serve, args=[connection])
+                self._threads.append(thread)
+                thread.start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            if self._tls:
+                connection = self._tls.wrap_socket(connection, server_side=True)
+                self.connections.append(connection)
+            with connection:
+                while True:
+                    exchange = Exchange(connection, self._stopped, self.url)
+                    if not self._raw:
+                        exchange.read_head()
+                        if not exchange.head:
+                            return
+                    self.seen.append(exchange)
+                    self._handler(exchange)
+                    if not self._keep_alive:
+                        return
+
+
+def certificate(directory: Path) -> tuple[ssl.SSLContext, Path]:
+    """A server's TLS context for 127.0.0.1, and the file that makes a client trust it."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a2a-discovery tests")])
+    now = datetime.datetime.now(datetime.UTC)
+    built = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
+        .sign(key, hashes.SHA256())
+    )
+    trusted, both = directory / "trusted.pem", directory / "server.pem"
+    trusted.write_bytes(built.public_bytes(serialization.Encoding.PEM))
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    both.write_bytes(private + trusted.read_bytes())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(both)
+    return context, trusted
+
+
+class _Blocking:
+    """The blocking resolver behind the async one's methods, so that a test is written once."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self._resolver = sync_resolver.CardResolver(*args, **options)
+
+    async def __aenter__(self) -> _Blocking:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        with self._resolver as entered:
+            assert entered is self._resolver
+
+    @property
+    def _client(self) -> httpx.Client:
+        return self._resolver._client
+
+    async def resolve(self, reference: str, **options: Any) -> ResolvedCard:
+        return self._resolver.resolve(reference, **options)
+
+    async def fetch(self, url: str) -> FetchedDocument:
+        return self._resolver.fetch(url)
+
+
+class World:
+    """The async or the sync half of the library."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def resolver(self, *args: Any, **options: Any) -> Any:
+        return (async_resolver.CardResolver if self.name == "async" else _Blocking)(*args, **options)
+
+    @asynccontextmanager
+    async def client(self, **options: Any) -> AsyncIterator[Any]:
+        """An httpx client of this world."""
+        if self.name == "async":
+            async with httpx.AsyncClient(**options) as client:
+                yield client
+        else:
+            with httpx.Client(**options) as blocking:
+                yield blocking
