@@ -64,9 +64,7 @@ def show(card: AgentCard) -> None:
     try:
         selection = select_interface(card, REST_ONLY)
         interface, skipped = selection.interface, selection.skipped
-        chosen = (
-            f"[{selection.index}] {interface.protocol_binding} at {interface.url}, the first that this client speaks"
-        )
+        chosen = f"[{selection.index}] {interface.protocol_binding} at {interface.url}, the first that we speak"
     except NoSupportedInterfaceError as error:
         chosen, skipped = "none: this client cannot call this agent", error.skipped
     for entry in skipped:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,15 +64,20 @@ _Timeout = Annotated[
 ]
 
 
-@app.callback()
-def _options(
-    show_version: Annotated[
-        bool, typer.Option("--version", is_eager=True, help="Show the version and exit.", show_default=False)
-    ] = False,
-) -> None:
-    if show_version:
+def _show_version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"a2a-discovery {version('a2a-discovery')}")
         raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    """Takes the options that stand before a command."""
 
 
 @card_app.command("get")
@@ -144,7 +150,7 @@ def _failures() -> Iterator[None]:
 
 def _one_reference(argument: str | None, option: str | None) -> str:
     if (argument is None) == (option is None):
-        raise typer.BadParameter("name one card: as REF, or with --agent-card REF")
+        raise CommandError("name one card: as REF, or with --agent-card REF", ExitCode.USAGE)
     return argument if argument is not None else option or ""
 
 
@@ -161,7 +167,7 @@ def _invalid(document: Document, errors: tuple[Problem, ...], reference: str) ->
 
 
 def _hint(reference: str) -> str:
-    return f"`a2a-discovery card check {clean(reference)}` lists all that is to mend"
+    return f"`a2a-discovery card check {shlex.quote(clean(reference))}` lists all that is to mend"
 
 
 def _counted(problems: tuple[Problem, ...]) -> str:

@@ -126,5 +126,6 @@ def _failure(host: str, port: int, exc: OSError) -> CommandError:
     if exc.errno == errno.EADDRINUSE:
         message = f"port {port} is in use: stop what listens there, or choose others with --port"
     else:
-        message = f"cannot listen on {host}, port {port}: {exc.strerror or exc}"
+        reason = str(exc.strerror or exc).partition(" (")[0]
+        message = f"cannot listen on {host}, port {port}: {reason}"
     return CommandError(message, ExitCode.FAILED)

@@ -60,8 +60,8 @@ def draw_problems(verdict: str, problems: Sequence[Problem]) -> Sheet:
         sheet.block()
         path = clean(problem.path) or "the whole document"
         sheet.line(Text.assemble((f"{problem.severity:<7} ", style), (path, "bold")))
-        for label, value in (("mend", problem.message), ("rule", problem.rule), ("source", problem.source)):
-            sheet.row(Text(label, "dim"), Text(clean(value)))
+        sheet.line(Text(clean(problem.message)), indent=8)
+        sheet.line(Text(f"rule {problem.rule}, source {clean(problem.source)}", "dim"), indent=8)
     return sheet
 
 
@@ -144,7 +144,7 @@ def _labelled(label: str, value: str | None) -> tuple[Text, Text]:
 def _plain(message: Any, field: Field, value: Any) -> str:
     """The value of a field that holds no message of the schema."""
     if field.kind == "struct":
-        return clean(json.dumps(protojson.to_dict(message)[field.json_name], ensure_ascii=False))
+        return clean(json.dumps(protojson.to_dict(message)[field.json_name], ensure_ascii=False, sort_keys=True))
     if field.shape == "map":
         return "\n".join(f"{clean(key)}: {clean(str(value[key]))}" for key in sorted(value))
     if field.shape == "many":

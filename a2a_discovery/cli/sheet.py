@@ -26,19 +26,25 @@ class _Row:
         return _INDENT * (self.depth + 1)
 
 
+@dataclass(frozen=True, slots=True)
+class _Line:
+    text: Text
+    indent: int
+
+
 class Sheet:
     """Collects rows in blocks; the values of a block stand in one column."""
 
     def __init__(self) -> None:
-        self._blocks: list[list[_Row | Text]] = [[]]
+        self._blocks: list[list[_Row | _Line]] = [[]]
 
-    def line(self, text: Text) -> None:
-        """A line of its own."""
-        self._blocks[-1].append(text)
+    def line(self, text: Text, *, indent: int = 0) -> None:
+        """Text of its own, each line of it indented by so many columns."""
+        self._blocks[-1].append(_Line(text, indent))
 
     def block(self) -> None:
         """Begin a block, after an empty line."""
-        self._blocks.append([Text()])
+        self._blocks.append([_Line(Text(), 0)])
 
     def heading(self, title: str) -> None:
         """Begin a block with a heading."""
@@ -54,18 +60,19 @@ class Sheet:
         for block in self._blocks:
             column = _value_column(block) if console.width >= _SIDE_BY_SIDE else 0
             for row in block:
-                lines = _wrapped(row, console, 0) if isinstance(row, Text) else _lines(row, console, column)
-                for line in lines:
+                for line in _lines(row, console, column):
                     line.rstrip()
                     console.print(line, soft_wrap=True)
 
 
-def _value_column(block: list[_Row | Text]) -> int:
+def _value_column(block: list[_Row | _Line]) -> int:
     ends = [row.start + cell_len(row.label.plain) for row in block if isinstance(row, _Row) and row.value]
     return max([end for end in ends if end <= _LABELS_AT_MOST], default=0) + 2
 
 
-def _lines(row: _Row, console: Console, column: int) -> list[Text]:
+def _lines(row: _Row | _Line, console: Console, column: int) -> list[Text]:
+    if isinstance(row, _Line):
+        return _wrapped(row.text, console, row.indent)
     head = Text(" " * (row.start - _INDENT)).append_text(row.mark).append(" ").append_text(row.label)
     width = cell_len(head.plain)
     if not row.value:
