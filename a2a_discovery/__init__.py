@@ -14,10 +14,7 @@ if TYPE_CHECKING:
         sync as sync,
         types as types,
     )
-    from a2a_discovery._async.resolver import (
-        CardResolver as CardResolver,
-        ResolvedCard as ResolvedCard,
-    )
+    from a2a_discovery._async.resolver import CardResolver as CardResolver
     from a2a_discovery.capabilities import require_capability as require_capability
     from a2a_discovery.card import (
         CardReport as CardReport,
@@ -44,6 +41,7 @@ if TYPE_CHECKING:
         UnsupportedOperationError as UnsupportedOperationError,
         VersionNotSupportedError as VersionNotSupportedError,
     )
+    from a2a_discovery.fetched import FetchedDocument as FetchedDocument, ResolvedCard as ResolvedCard
     from a2a_discovery.interfaces import (
         Selection as Selection,
         Skipped as Skipped,
@@ -65,7 +63,7 @@ if TYPE_CHECKING:
 
 _MODULES = ("protojson", "sync", "types")
 _NAMES = {
-    "_async.resolver": ("CardResolver", "ResolvedCard"),
+    "_async.resolver": ("CardResolver",),
     "capabilities": ("require_capability",),
     "card": ("CardReport", "inspect_card", "parse_card"),
     "errors": (
@@ -88,6 +86,7 @@ _NAMES = {
         "UnsupportedOperationError",
         "VersionNotSupportedError",
     ),
+    "fetched": ("FetchedDocument", "ResolvedCard"),
     "interfaces": ("Selection", "Skipped", "Support", "select_interface"),
     "policy": ("UrlPolicy",),
     "problems": ("Problem",),

@@ -17,7 +17,7 @@ from typing import Any
 import anyio
 
 
-class TimeLimitExceeded(Exception):
+class TimeLimitError(Exception):
     """The time limit of the fetch ran out."""
 
 
@@ -31,9 +31,9 @@ class _Clock:
         return time.monotonic() >= self._end
 
     def check(self) -> None:
-        """Raise TimeLimitExceeded once the time is up: for a transport that never waits on a socket."""
+        """Raise TimeLimitError once the time is up: for a transport that never waits on a socket."""
         if self.expired:
-            raise TimeLimitExceeded
+            raise TimeLimitError
 
     def extensions(self, connect_timeout: float) -> dict[str, Any]:
         """The request extensions of httpx that keep one exchange within the rest of the time, in seconds."""
@@ -42,7 +42,7 @@ class _Clock:
 
 
 class AsyncDeadline(_Clock):
-    """Cancels its block after ``seconds``, and raises TimeLimitExceeded then."""
+    """Cancels its block after ``seconds``, and raises TimeLimitError then."""
 
     async def __aenter__(self) -> AsyncDeadline:
         self._scope = anyio.CancelScope(deadline=anyio.current_time() + self._seconds)
@@ -55,7 +55,7 @@ class AsyncDeadline(_Clock):
     ) -> None:
         self._scope.__exit__(kind, exc, traceback)
         if self._scope.cancelled_caught:
-            raise TimeLimitExceeded
+            raise TimeLimitError
 
     def extensions(self, connect_timeout: float) -> dict[str, Any]:
         return {**super().extensions(connect_timeout), "trace": self._trace}
@@ -73,7 +73,7 @@ class AsyncDeadline(_Clock):
 
 
 class SyncDeadline(_Clock):
-    """Ends its block's I/O after ``seconds``, and raises TimeLimitExceeded then.
+    """Ends its block's I/O after ``seconds``, and raises TimeLimitError then.
 
     What cannot be ended from outside: the system's name lookup; the tries to connect to a host's addresses, one after
     the other (each has its limit); and the wait for the header of an answer on a connection that a caller's client kept
@@ -98,7 +98,7 @@ class SyncDeadline(_Clock):
             self._socket.close()
         # Even after a clean end: a body without a length ends like that when its socket is shut down.
         if self._fired and (exc is None or isinstance(exc, Exception)):
-            raise TimeLimitExceeded from exc
+            raise TimeLimitError from exc
 
     def extensions(self, connect_timeout: float) -> dict[str, Any]:
         return {**super().extensions(connect_timeout), "trace": self._trace}

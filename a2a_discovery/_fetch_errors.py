@@ -58,9 +58,8 @@ def status_error(chain: RedirectChain, head: ResponseHead, first_bytes: bytes) -
 
 def web_page_error(chain: RedirectChain, head: ResponseHead, first_bytes: bytes) -> FetchError:
     """The answer is HTML."""
-    message = "it is a web page, not an agent card"
-    message += "; perhaps a login page" if chain.redirects else ""
-    return chain.error(f"{message}: give the URL of the card itself", head, first_bytes)
+    message = "it is a web page, perhaps a login page, not an agent card: give the URL of the card itself"
+    return chain.error(message, head, first_bytes)
 
 
 def connection_error(chain: RedirectChain, exc: Exception, head: ResponseHead | None) -> FetchError:

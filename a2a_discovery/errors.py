@@ -30,6 +30,16 @@ if TYPE_CHECKING:
 class A2ADiscoveryError(Exception):
     """The root of every exception that the library raises."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Keyword arguments would not survive the way through a process pool otherwise.
+        return _restore, (type(self), self.args, self.__dict__)
+
+
+def _restore(cls: type[A2ADiscoveryError], args: tuple[Any, ...], state: dict[str, Any]) -> A2ADiscoveryError:
+    error = cls.__new__(cls, *args)
+    error.__dict__.update(state)
+    return error
+
 
 class CardError(A2ADiscoveryError):
     """A document, most often a card, does not fit the message that it should hold.

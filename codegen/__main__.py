@@ -31,14 +31,13 @@ def generate() -> None:
     }
     for directory in GENERATED:
         shutil.rmtree(directory, ignore_errors=True)
-    for name, text in files.items():
-        target = PACKAGE / "_gen" / name
+    generated = {PACKAGE / "_gen" / name: text for name, text in files.items()} | sync.generate(ROOT)
+    for target, text in generated.items():
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
-    sync.generate(PACKAGE / "_async", PACKAGE / "_sync")
     ruff = Path(sys.executable).with_name("ruff")
     subprocess.run([ruff, "format", "--quiet", *GENERATED], cwd=ROOT, check=True)
-    print(f"generated {sum(1 for d in GENERATED for _ in d.rglob('*.py*'))} files from {proto.relative_to(ROOT)}")
+    print(f"wrote {len(generated)} files from {proto.relative_to(ROOT)} and a2a_discovery/_async")
 
 
 def drift() -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from a2a_discovery.policy import Url, UrlPolicy, UrlRefusedError, parse_grpc_address, parse_url
 

@@ -9,8 +9,7 @@ import orjson
 import pytest
 from google.protobuf import json_format
 from google.protobuf.message import Message
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from a2a_discovery import CardError, inspect_card, parse_card, protojson, types, validate
 from a2a_discovery._forms import UnfitError

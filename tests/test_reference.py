@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from a2a_discovery.errors import FetchError
 from a2a_discovery.policy import parse_url
 from a2a_discovery.reference import card_url, read_url
+from tests.cases import load
 
-CASES = [json.loads(line) for line in (Path(__file__).parent / "cases/urls.jsonl").read_text().splitlines() if line]
+CASES = load("urls")
 CARD = "/.well-known/agent-card.json"
 
 

@@ -12,7 +12,7 @@ from types import TracebackType
 
 import httpx
 
-from a2a_discovery._deadline import AsyncDeadline, TimeLimitExceeded
+from a2a_discovery._deadline import AsyncDeadline, TimeLimitError
 from a2a_discovery._fetch_errors import connection_error, status_error, timeout_error, web_page_error
 from a2a_discovery._redirects import RedirectChain
 from a2a_discovery._response import FIRST_BYTES, BodyError, BodyReader, ResponseHead
@@ -119,7 +119,7 @@ class CardResolver:
                 document = None
                 while document is None:
                     document = await self._exchange(chain, deadline)
-        except TimeLimitExceeded as exc:
+        except TimeLimitError as exc:
             raise timeout_error(chain, exc, None, connect=None, total=self._timeout) from exc
         _log.debug("fetched %d bytes from %s", len(document.body), chain.current.without_query())
         return document
@@ -139,7 +139,7 @@ class CardResolver:
                 return await self._read(response, head, chain, deadline)
             finally:
                 await response.aclose()
-        except (FetchError, TimeLimitExceeded):
+        except (FetchError, TimeLimitError):
             raise
         except httpx.TimeoutException as exc:
             connect = None if deadline.expired else self._connect_timeout

@@ -13,7 +13,7 @@ from types import TracebackType
 
 import httpx
 
-from a2a_discovery._deadline import SyncDeadline, TimeLimitExceeded
+from a2a_discovery._deadline import SyncDeadline, TimeLimitError
 from a2a_discovery._fetch_errors import connection_error, status_error, timeout_error, web_page_error
 from a2a_discovery._redirects import RedirectChain
 from a2a_discovery._response import FIRST_BYTES, BodyError, BodyReader, ResponseHead
@@ -120,7 +120,7 @@ class CardResolver:
                 document = None
                 while document is None:
                     document = self._exchange(chain, deadline)
-        except TimeLimitExceeded as exc:
+        except TimeLimitError as exc:
             raise timeout_error(chain, exc, None, connect=None, total=self._timeout) from exc
         _log.debug("fetched %d bytes from %s", len(document.body), chain.current.without_query())
         return document
@@ -140,7 +140,7 @@ class CardResolver:
                 return self._read(response, head, chain, deadline)
             finally:
                 response.close()
-        except (FetchError, TimeLimitExceeded):
+        except (FetchError, TimeLimitError):
             raise
         except httpx.TimeoutException as exc:
             connect = None if deadline.expired else self._connect_timeout
