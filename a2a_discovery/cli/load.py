@@ -1,0 +1,103 @@
+"""From what a person names (a host, a URL, a file, ``-``) to the bytes of a document."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import BinaryIO
+
+from a2a_discovery.card import MAX_CARD_BYTES
+from a2a_discovery.errors import FetchError, FetchTimeoutError
+from a2a_discovery.reference import card_url
+from a2a_discovery.sync import CardResolver
+
+
+class ExitCode(IntEnum):
+    """What the exit status means; 0 is done."""
+
+    FAILED = 1
+    USAGE = 2
+    NO_CARD = 3
+    CREDENTIALS = 4
+    TIMEOUT = 5
+
+
+class CommandError(Exception):
+    """A command cannot go on: what to tell the person, and the exit status."""
+
+    def __init__(self, message: str, code: ExitCode) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The bytes of what should be a card, and where they came from: a URL, a path, or ``standard input``."""
+
+    data: bytes
+    origin: str
+
+
+def load(reference: str, *, timeout: float) -> Document:
+    """Get the document that ``reference`` names.
+
+    ``-`` is standard input; a file that exists is read; what begins or ends like a path has to exist; anything else is
+    a host or URL.
+
+    Args:
+        reference: what the person wrote.
+        timeout: seconds for a whole fetch.
+
+    Raises:
+        CommandError: there is no document to be had.
+    """
+    if reference == "-":
+        return Document(_read(sys.stdin.buffer), "standard input")
+    if _is_file(reference) or reference.startswith(("/", "./", "../")):
+        return _from_file(reference)
+    try:
+        url = card_url(reference)
+    except FetchError as exc:
+        if reference.endswith(".json") and "://" not in reference:
+            return _from_file(reference)
+        raise CommandError(str(exc), ExitCode.USAGE) from exc
+    return _from_url(url, timeout)
+
+
+def _is_file(reference: str) -> bool:
+    # A directory is more likely to be named like a host by accident than to be meant.
+    try:
+        path = Path(reference)
+        return path.exists() and not path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def _from_file(name: str) -> Document:
+    try:
+        with Path(name).open("rb") as file:
+            return Document(_read(file), name)
+    except FileNotFoundError as exc:
+        raise CommandError(f"there is no file {name}", ExitCode.NO_CARD) from exc
+    except (OSError, ValueError) as exc:
+        reason = exc.strerror if isinstance(exc, OSError) else str(exc)
+        raise CommandError(f"{name} cannot be read: {reason}", ExitCode.NO_CARD) from exc
+
+
+def _read(file: BinaryIO) -> bytes:
+    # One byte more than a card may have: the reader of cards then says that it is too large.
+    return file.read(MAX_CARD_BYTES + 1)
+
+
+def _from_url(url: str, timeout: float) -> Document:
+    try:
+        with CardResolver(timeout=timeout, connect_timeout=min(timeout, 5.0)) as resolver:
+            found = resolver.fetch(url)
+    except FetchTimeoutError as exc:
+        raise CommandError(str(exc), ExitCode.TIMEOUT) from exc
+    except FetchError as exc:
+        code = ExitCode.CREDENTIALS if exc.status in (401, 403) else ExitCode.NO_CARD
+        raise CommandError(str(exc), code) from exc
+    return Document(found.body, found.url)

@@ -1,0 +1,99 @@
+"""What a client learns from an agent's card before its first message.
+
+Starts three sample agents on loopback, fetches each card over HTTP, and prints who the agent is, which interface is
+chosen and why, and which operations the card allows: ``python examples/demo.py``.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from a2a_discovery import (
+    A2AError,
+    NoSupportedInterfaceError,
+    Support,
+    inspect_card,
+    require_capability,
+    select_interface,
+)
+from a2a_discovery.sync import CardResolver
+from a2a_discovery.types import DESCRIPTOR, AgentCard
+
+OPERATIONS = [method.name for method in DESCRIPTOR.services_by_name["A2AService"].methods]
+
+# A client says what it speaks; by default that is all that is installed. This one has HTTP+JSON only, so it has to pass
+# over the first entry of an agent that prefers JSON-RPC.
+REST_ONLY = Support(bindings={"HTTP+JSON": ["1.0"]})
+
+BAD_CARD = """{"name": "Translator", "description": "Translates release notes.", "version": "1.0.0",
+  "url": "https://translator.example/a2a", "capabilities": {"streaming": "yes"},
+  "defaultInputModes": ["text"], "defaultOutputModes": ["text/plain"],
+  "skills": [{"id": "translate", "name": "Translate", "description": "Translates one text."}]}"""
+
+
+@contextmanager
+def sample_agents() -> Iterator[dict[str, str]]:
+    """The sample agents in a process of their own: name to URL."""
+    command = [sys.executable, "-m", "a2a_discovery.cli", "demo-server", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        # Should the agents not answer within 20 s, the server is stopped, and its output ends without their lines.
+        limit = threading.Timer(20, server.kill)
+        limit.start()
+        try:
+            assert server.stdout is not None
+            lines = [server.stdout.readline() for _ in range(3)]
+            if not all(lines):
+                sys.exit("the sample agents did not start")
+            limit.cancel()
+            yield dict(line.split() for line in lines)
+        finally:
+            limit.cancel()
+            server.terminate()
+
+
+def show(card: AgentCard) -> None:
+    """Print what a client reads in a card."""
+    print(f"  who it is     {card.name} {card.version}, by {card.provider.organization}")
+    print(f"                {card.description}")
+
+    # The card's order counts: the first entry that this client speaks is the one to call.
+    try:
+        selection = select_interface(card, REST_ONLY)
+        interface, skipped = selection.interface, selection.skipped
+        chosen = f"[{selection.index}] {interface.protocol_binding} at {interface.url}, the first that we speak"
+    except NoSupportedInterfaceError as error:
+        chosen, skipped = "none: this client cannot call this agent", error.skipped
+    for entry in skipped:
+        print(f"  passed over   [{entry.index}] {entry.reason}")
+    print(f"  chosen        {chosen}")
+
+    # The card says beforehand which calls the agent would refuse, and with which error.
+    for operation in OPERATIONS:
+        try:
+            require_capability(card, operation)
+            print(f"  allowed       {operation}")
+        except A2AError as error:
+            print(f"  refused       {error.message}: {type(error).__name__} ({error.code})")
+
+
+def main() -> None:
+    """Read three good cards over HTTP, and a bad one."""
+    with sample_agents() as agents, CardResolver() as resolver:
+        for name, url in agents.items():
+            resolved = resolver.resolve(url)
+            print(f"{name}: {resolved.url}")
+            show(resolved.card)
+            print()
+
+    # A bad card: every problem at once, each with its place and how to mend it.
+    print("a bad card:")
+    for problem in inspect_card(BAD_CARD).problems:
+        print(f"  {problem.severity:<13} {problem}")
+
+
+if __name__ == "__main__":
+    main()

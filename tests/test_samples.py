@@ -1,0 +1,139 @@
+"""The sample agents: their cards, and the server that serves them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from a2a_discovery import inspect_card, protojson, select_interface
+from a2a_discovery.capabilities import refusal
+from a2a_discovery.cli.samples import SAMPLES
+from a2a_discovery.sync import CardResolver
+from a2a_discovery.types import AgentCard
+
+COMMAND = [sys.executable, "-m", "a2a_discovery.cli", "demo-server"]
+
+
+def sample(name: str) -> AgentCard:
+    return SAMPLES[name]("http://localhost:41241")
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_sample_card_has_no_problem_at_all(name: str) -> None:
+    report = inspect_card(protojson.dumps(sample(name)))
+    assert report.problems == ()
+    assert report.card == sample(name)
+
+
+def test_test_runner() -> None:
+    card = sample("test-runner")
+    assert [i.protocol_binding for i in card.supported_interfaces] == ["JSONRPC", "HTTP+JSON"]
+    assert card.capabilities.streaming
+    assert [skill.id for skill in card.skills] == ["run-tests"]
+
+
+def test_code_reviewer_narrows_its_input_modes() -> None:
+    card = sample("code-reviewer")
+    (skill,) = card.skills
+    assert skill.id == "review-diff"
+    assert list(skill.input_modes) == ["text/x-diff", "text/plain"] != list(card.default_input_modes)
+
+
+def test_deployer_demands_a_bearer_token_and_has_a_tenant() -> None:
+    card = sample("deployer")
+    (requirement,) = card.security_requirements
+    (name,) = requirement.schemes
+    assert card.security_schemes[name].http_auth_security_scheme.scheme == "Bearer"
+    assert refusal(card, "GetExtendedAgentCard") is None
+    assert select_interface(card).interface.tenant == "payments"
+
+
+@contextmanager
+def demo_server(*args: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
+    command = [*COMMAND, *args]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process, dict(process.stdout.readline().split() for _ in SAMPLES)
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_server_serves_each_card_until_a_signal(number: signal.Signals) -> None:
+    with demo_server("--port", "0") as (process, agents):
+        assert list(agents) == list(SAMPLES)
+        with CardResolver() as resolver:
+            for name, url in agents.items():
+                assert resolver.resolve(url).card == SAMPLES[name](url)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=10)
+        assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_localhost_answers_by_either_address() -> None:
+    with demo_server("--port", "0") as (_, agents):
+        port = httpx.URL(agents["deployer"]).port
+        hosts = ["127.0.0.1", *(["[::1]"] if has_ipv6_loopback() else [])]
+        for host in hosts:
+            answer = httpx.get(f"http://{host}:{port}/.well-known/agent-card.json", trust_env=False)
+            assert answer.json()["name"] == "Deployer"
+
+
+def has_ipv6_loopback() -> bool:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
+def test_ports_are_consecutive() -> None:
+    first = next(port for port in range(41300, 60000, 3) if all(map(is_free, range(port, port + 3))))
+    with demo_server("--port", str(first)) as (_, agents):
+        assert [httpx.URL(url).port for url in agents.values()] == [first, first + 1, first + 2]
+
+
+def is_free(port: int) -> bool:
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+    except OSError:
+        return False
+    return True
+
+
+def test_a_port_in_use_is_one_message() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = subprocess.run([*COMMAND, "--port", str(port)], capture_output=True, text=True, timeout=20)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert (
+        done.stderr == f"a2a-discovery: port {port} is in use: stop what listens there, or choose others with --port\n"
+    )
+
+
+def test_the_demo_runs() -> None:
+    demo = Path(__file__).parents[1] / "examples" / "demo.py"
+    done = subprocess.run(
+        [sys.executable, str(demo)],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "passed over   [0] its binding is 'JSONRPC'" in done.stdout
+    assert "chosen        [1] HTTP+JSON at http://localhost:" in done.stdout
+    assert "allowed       SendStreamingMessage" in done.stdout
+    assert "PushNotificationNotSupportedError (-32003)" in done.stdout
+    assert "supportedInterfaces: this REQUIRED field is missing" in done.stdout
