@@ -51,7 +51,8 @@ def _form(field: Field, v: str) -> str:
         # A slice is the fastest way to a list that protobuf offers.
         return f"{v}[:]" if field.kind == "string" else f"[{_single(field, 'x')} for x in {v}[:]]"
     if field.shape == "map":
-        return f"dict({v})" if field.kind == "string" else f"{{a: {_single(field, 'x')} for a, x in {v}.items()}}"
+        # Protobuf's maps have an order of their own in each process; the text of a message must not.
+        return f"{{a: {_single(field, 'x')} for a, x in sorted({v}.items())}}"
     return _single(field, v)
 
 
