@@ -16,8 +16,8 @@ define environment
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
 	@rm -rf $(1)
 	@$(PYTHON) -m venv $(1)
-	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check $(2)
+	@$(1)/bin/python -m pip install -qq --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(1)/bin/python -m pip install -qq --disable-pip-version-check $(2)
 	@touch $(1)/.made
 endef
 
@@ -66,7 +66,7 @@ demo: .venv/.made ## start sample agents on this machine, read their cards, choo
 	@$(DEV) examples/demo.py
 
 build: .venv/.made ## build the wheel and the source archive into dist/
-	@$(DEV) -m pip install --quiet --disable-pip-version-check build
+	@$(DEV) -m pip install -qq --disable-pip-version-check build
 	@rm -rf dist
 	@$(DEV) -m build --quiet && ls dist
 

@@ -25,8 +25,8 @@ from a2a_discovery.types import DESCRIPTOR, AgentCard
 
 OPERATIONS = [method.name for method in DESCRIPTOR.services_by_name["A2AService"].methods]
 
-# A client says what it speaks; by default that is all that is installed. This one has HTTP+JSON only, so it has to pass
-# over the first entry of an agent that prefers JSON-RPC.
+# A client says what it speaks; by default that is all that is installed. One that has HTTP+JSON only has to pass over
+# the first entry of an agent that prefers JSON-RPC.
 REST_ONLY = Support(bindings={"HTTP+JSON": ["1.0"]})
 
 BAD_CARD = """{"name": "Translator", "description": "Translates release notes.", "version": "1.0.0",
@@ -60,24 +60,35 @@ def show(card: AgentCard) -> None:
     print(f"  who it is     {card.name} {card.version}, by {card.provider.organization}")
     print(f"                {card.description}")
 
-    # The card's order counts: the first entry that this client speaks is the one to call.
-    try:
-        selection = select_interface(card, REST_ONLY)
-        interface, skipped = selection.interface, selection.skipped
-        chosen = f"[{selection.index}] {interface.protocol_binding} at {interface.url}, the first that we speak"
-    except NoSupportedInterfaceError as error:
-        chosen, skipped = "none: this client cannot call this agent", error.skipped
-    for entry in skipped:
-        print(f"  passed over   [{entry.index}] {entry.reason}")
-    print(f"  chosen        {chosen}")
+    show_choice(card, Support.default())
 
     # The card says beforehand which calls the agent would refuse, and with which error.
+    refused = {}
     for operation in OPERATIONS:
         try:
             require_capability(card, operation)
-            print(f"  allowed       {operation}")
         except A2AError as error:
-            print(f"  refused       {error.message}: {type(error).__name__} ({error.code})")
+            refused[operation] = error
+    print(f"  allowed       {', '.join(name for name in OPERATIONS if name not in refused)}")
+    for error in refused.values():
+        print(f"  refused       {error.message}: {type(error).__name__} ({error.code})")
+
+
+def show_choice(card: AgentCard, support: Support) -> None:
+    """Print which interface a client that speaks ``support`` calls, and why."""
+    try:
+        # The card's order counts: the first entry that this client speaks is the one to call.
+        selection = select_interface(card, support)
+    except NoSupportedInterfaceError as error:
+        print(f"  chosen        none: {error}")
+        return
+    for skipped in selection.skipped:
+        print(f"  passed over   [{skipped.index}] {skipped.reason}")
+    entry = selection.interface
+    tenant = f", tenant {entry.tenant} in every request" if entry.tenant else ""
+    print(
+        f"  chosen        [{selection.index}] {entry.protocol_binding} at {entry.url}: the first that we speak{tenant}"
+    )
 
 
 def main() -> None:
@@ -88,6 +99,10 @@ def main() -> None:
             print(f"{name}: {resolved.url}")
             show(resolved.card)
             print()
+            if name == "test-runner":
+                print(f"{name}, asked by a client that speaks HTTP+JSON only")
+                show_choice(resolved.card, REST_ONLY)
+                print()
 
     # A bad card: every problem at once, each with its place and how to mend it.
     print("a bad card:")

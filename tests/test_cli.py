@@ -314,7 +314,7 @@ def test_json_in_another_encoding_is_still_json(tmp_path: Path) -> None:
 
 def test_a_closed_pipe_ends_quietly() -> None:
     script = f"'{sys.executable}' -m a2a_discovery.cli card get '{BENCH_CARD}' | head -n 1"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=30)  # noqa: S607
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=30)
     assert (done.stdout, done.stderr) == ("Harbour Logistics Planner 4.7.1\n", "")
 
 

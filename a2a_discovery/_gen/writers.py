@@ -231,7 +231,7 @@ def agent_card(m: Any) -> dict[str, Any]:
         o["capabilities"] = agent_capabilities(m.capabilities)
     v = m.security_schemes
     if v:
-        o["securitySchemes"] = {a: security_scheme(x) for a, x in v.items()}
+        o["securitySchemes"] = {a: security_scheme(x) for a, x in sorted(v.items())}
     v = m.security_requirements
     if v:
         o["securityRequirements"] = [security_requirement(x) for x in v[:]]
@@ -369,7 +369,7 @@ def security_requirement(m: Any) -> dict[str, Any]:
     o: dict[str, Any] = {}
     v = m.schemes
     if v:
-        o["schemes"] = {a: string_list(x) for a, x in v.items()}
+        o["schemes"] = {a: string_list(x) for a, x in sorted(v.items())}
     return o
 
 
@@ -474,7 +474,7 @@ def authorization_code_oauth_flow(m: Any) -> dict[str, Any]:
     v = m.refresh_url
     if v:
         o["refreshUrl"] = v
-    o["scopes"] = dict(m.scopes)
+    o["scopes"] = {a: x for a, x in sorted(m.scopes.items())}
     v = m.pkce_required
     if v:
         o["pkceRequired"] = v
@@ -489,7 +489,7 @@ def client_credentials_oauth_flow(m: Any) -> dict[str, Any]:
     v = m.refresh_url
     if v:
         o["refreshUrl"] = v
-    o["scopes"] = dict(m.scopes)
+    o["scopes"] = {a: x for a, x in sorted(m.scopes.items())}
     return o
 
 
@@ -503,7 +503,7 @@ def implicit_oauth_flow(m: Any) -> dict[str, Any]:
         o["refreshUrl"] = v
     v = m.scopes
     if v:
-        o["scopes"] = dict(v)
+        o["scopes"] = {a: x for a, x in sorted(v.items())}
     return o
 
 
@@ -517,7 +517,7 @@ def password_oauth_flow(m: Any) -> dict[str, Any]:
         o["refreshUrl"] = v
     v = m.scopes
     if v:
-        o["scopes"] = dict(v)
+        o["scopes"] = {a: x for a, x in sorted(v.items())}
     return o
 
 
@@ -532,7 +532,7 @@ def device_code_oauth_flow(m: Any) -> dict[str, Any]:
     v = m.refresh_url
     if v:
         o["refreshUrl"] = v
-    o["scopes"] = dict(m.scopes)
+    o["scopes"] = {a: x for a, x in sorted(m.scopes.items())}
     return o
 
 

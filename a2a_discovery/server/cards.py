@@ -6,8 +6,6 @@ import re
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
 from a2a_discovery import protojson
 from a2a_discovery.dataclasses import as_message
 from a2a_discovery.errors import MissingExtraError
@@ -44,8 +42,7 @@ def card_app(card: Any, *, max_age: int = 300) -> Starlette:
         raise MissingExtraError("a2a_discovery.server", "server") from exc
     message = as_message(card)
     ensure_valid(message)
-    # Sorted, since the entries of a map have another order in each process, and its ETag would have to be another one.
-    body = orjson.dumps(orjson.loads(protojson.dumps(message)), option=orjson.OPT_SORT_KEYS)
+    body = protojson.dumps(message)
     etag = f'"{sha256(body).hexdigest()[:32]}"'
     headers = {"ETag": etag, "Cache-Control": f"max-age={max_age}"}
 

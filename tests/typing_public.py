@@ -1,0 +1,33 @@
+"""Only type-checked, never run: what a caller sees of the public names."""
+
+from __future__ import annotations
+
+from typing import assert_type
+
+import a2a_discovery
+from a2a_discovery import AgentCard, CardResolver, Problem, ResolvedCard, Selection, protojson, types
+
+
+async def fetching(resolver: CardResolver) -> None:
+    found = await resolver.resolve("agent.test")
+    assert_type(found, ResolvedCard)
+    assert_type(found.card, AgentCard)
+    with a2a_discovery.sync.CardResolver() as blocking:
+        assert_type(blocking.resolve("agent.test"), ResolvedCard)
+
+
+def reading(data: bytes) -> None:
+    card = a2a_discovery.parse_card(data)
+    assert_type(card, AgentCard)
+    assert_type(card.supported_interfaces[0].url, str)
+    assert_type(a2a_discovery.inspect_card(data).card, AgentCard | None)
+    assert_type(protojson.loads(types.Task, data), types.Task)
+    assert_type(protojson.dumps(card), bytes)
+    assert_type(a2a_discovery.validate(card), list[Problem])
+
+
+def choosing(card: AgentCard) -> None:
+    selection = a2a_discovery.select_interface(card, a2a_discovery.Support({"JSONRPC": ["1.0"]}))
+    assert_type(selection, Selection)
+    request = types.SendMessageRequest(message=types.Message(message_id="m", role=types.ROLE_USER))
+    assert_type(a2a_discovery.with_tenant(request, selection.interface), types.SendMessageRequest)
