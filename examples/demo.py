@@ -70,8 +70,8 @@ def show(card: AgentCard) -> None:
         except A2AError as error:
             refused[operation] = error
     print(f"  allowed       {', '.join(name for name in OPERATIONS if name not in refused)}")
-    for error in refused.values():
-        print(f"  refused       {error.message}: {type(error).__name__} ({error.code})")
+    for reason in refused.values():
+        print(f"  refused       {reason.message}: {type(reason).__name__} ({reason.code})")
 
 
 def show_choice(card: AgentCard, support: Support) -> None:
