@@ -39,14 +39,15 @@ def _reader(message: Message, schema: Schema) -> list[str]:
     odd = sorted({f.name for f in message.fields if f.name != f.json_name})
     name = snake(message.name)
     lines = []
-    guard = "type(o) is not dict"
     if odd:
         lines += [f"_{name.upper()}_ODD = frozenset({odd!r})", "", ""]
-        guard += f" or not _{name.upper()}_ODD.isdisjoint(o)"
-    lines += [f"def {name}(o: Any, need: bool) -> dict[str, Any]:", f"    if {guard}:", f"        {_UNFIT}"]
+    lines += [f"def {name}(o: Any, need: bool) -> dict[str, Any]:", "    if type(o) is not dict:", f"        {_UNFIT}"]
     lines += ["    k: dict[str, Any] = {}", "    get = o.get"]
     for field in message.fields:
         lines += [f"    {line}" for line in _field(field)]
+    if odd:
+        # Where every member was read, none of them can be a field by its proto name.
+        lines += [f"    if len(k) != len(o) and not _{name.upper()}_ODD.isdisjoint(o):", f"        {_UNFIT}"]
     for members in message.oneofs.values():
         given = [_given(f) for f in members]
         lines += [f"    if {' + '.join(f'({g})' for g in given)} > 1:", f"        {_UNFIT}"]
@@ -77,44 +78,40 @@ def _set(field: Field) -> str:
 
 def _field(field: Field) -> list[str]:
     v, key = _var(field), f'k["{field.name}"]'
-    body = {"one": _one, "many": _many, "map": _map}[field.shape](field, v, key)
-    return [f'{v} = get("{field.json_name}")', f"if {_given(field)}:", *(f"    {line}" for line in body)]
+    lines = [f'{v} = get("{field.json_name}")']
+    if field.shape == "one" and field.kind in ("enum", "message", "bytes", "struct", "value", "timestamp"):
+        return [*lines, f"if {_given(field)}:", *(f"    {line}" for line in _converted(field, v, key))]
+    # The type that is expected is looked for first: most values have it.
+    fits, body = _plain(field, v, key)
+    return [*lines, f"if {fits}:", *(f"    {line}" for line in body), f"elif {v} is not None:", f"    {_UNFIT}"]
 
 
-def _one(field: Field, v: str, key: str) -> list[str]:
-    if field.kind == "enum":
-        return [
-            f"n = _{snake(field.type).upper()}.get({v}) if type({v}) is str else None",
-            "if n is None:",
-            f"    {_UNFIT}",
-            f"{key} = n",
-        ]
-    refused = {
-        "string": f"type({v}) is not str",
-        "bool": f"{v} is not True and {v} is not False",
-        "int32": f"type({v}) is not int or not -0x80000000 <= {v} <= 0x7FFFFFFF",
+def _converted(field: Field, v: str, key: str) -> list[str]:
+    if field.kind != "enum":
+        return [f"{key} = {_call(field, v)}"]
+    lookup = f"n = _{snake(field.type).upper()}.get({v}) if type({v}) is str else None"
+    return [lookup, "if n is None:", f"    {_UNFIT}", f"{key} = n"]
+
+
+def _plain(field: Field, v: str, key: str) -> tuple[str, list[str]]:
+    if field.shape == "many":
+        if field.kind == "message":
+            return f"type({v}) is list", [f"{key} = [{_call(field, 'x')} for x in {v}]"]
+        return f"type({v}) is list", [*_all_strings(field, v), f"{key} = {v}"]
+    if field.shape == "map":
+        if field.kind == "message":
+            return f"type({v}) is dict", [f"{key} = {{a: {_call(field, 'x')} for a, x in {v}.items()}}"]
+        return f"type({v}) is dict", [*_all_strings(field, f"{v}.values()"), f"{key} = {v}"]
+    fits = {
+        "string": f"type({v}) is str",
+        "bool": f"{v} is True or {v} is False",
+        "int32": f"type({v}) is int and -0x80000000 <= {v} <= 0x7FFFFFFF",
     }
-    if field.kind in refused:
-        return [f"if {refused[field.kind]}:", f"    {_UNFIT}", f"{key} = {v}"]
-    return [f"{key} = {_call(field, v)}"]
+    return fits[field.kind], [f"{key} = {v}"]
 
 
 def _call(field: Field, v: str) -> str:
     return f"{snake(field.type)}({v}, need)" if field.kind == "message" else f"read_{field.kind}({v})"
-
-
-def _many(field: Field, v: str, key: str) -> list[str]:
-    lines = [f"if type({v}) is not list:", f"    {_UNFIT}"]
-    if field.kind == "message":
-        return [*lines, f"{key} = [{_call(field, 'x')} for x in {v}]"]
-    return [*lines, *_all_strings(field, v), f"{key} = {v}"]
-
-
-def _map(field: Field, v: str, key: str) -> list[str]:
-    lines = [f"if type({v}) is not dict:", f"    {_UNFIT}"]
-    if field.kind == "message":
-        return [*lines, f"{key} = {{a: {_call(field, 'x')} for a, x in {v}.items()}}"]
-    return [*lines, *_all_strings(field, f"{v}.values()"), f"{key} = {v}"]
 
 
 def _all_strings(field: Field, values: str) -> list[str]:

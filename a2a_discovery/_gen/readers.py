@@ -32,31 +32,33 @@ _SEND_MESSAGE_CONFIGURATION_ODD = frozenset(
 
 
 def send_message_configuration(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _SEND_MESSAGE_CONFIGURATION_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("acceptedOutputModes")
-    if v1 is not None:
-        if type(v1) is not list:
-            raise UnfitError
+    if type(v1) is list:
         for x in v1:
             if type(x) is not str:
                 raise UnfitError
         k["accepted_output_modes"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("taskPushNotificationConfig")
     if v2 is not None:
         k["task_push_notification_config"] = task_push_notification_config(v2, need)
     v3 = get("historyLength")
-    if v3 is not None:
-        if type(v3) is not int or not -0x80000000 <= v3 <= 0x7FFFFFFF:
-            raise UnfitError
+    if type(v3) is int and -0x80000000 <= v3 <= 0x7FFFFFFF:
         k["history_length"] = v3
+    elif v3 is not None:
+        raise UnfitError
     v4 = get("returnImmediately")
-    if v4 is not None:
-        if v4 is not True and v4 is not False:
-            raise UnfitError
+    if v4 is True or v4 is False:
         k["return_immediately"] = v4
+    elif v4 is not None:
+        raise UnfitError
+    if len(k) != len(o) and not _SEND_MESSAGE_CONFIGURATION_ODD.isdisjoint(o):
+        raise UnfitError
     return k
 
 
@@ -64,36 +66,38 @@ _TASK_ODD = frozenset(["context_id"])
 
 
 def task(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _TASK_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("id")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["id"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("contextId")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["context_id"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("status")
     if v3 is not None:
         k["status"] = task_status(v3, need)
     v4 = get("artifacts")
-    if v4 is not None:
-        if type(v4) is not list:
-            raise UnfitError
+    if type(v4) is list:
         k["artifacts"] = [artifact(x, need) for x in v4]
+    elif v4 is not None:
+        raise UnfitError
     v5 = get("history")
-    if v5 is not None:
-        if type(v5) is not list:
-            raise UnfitError
+    if type(v5) is list:
         k["history"] = [message(x, need) for x in v5]
+    elif v5 is not None:
+        raise UnfitError
     v6 = get("metadata")
     if v6 is not None:
         k["metadata"] = read_struct(v6)
+    if len(k) != len(o) and not _TASK_ODD.isdisjoint(o):
+        raise UnfitError
     if need and not (v1 and v3 is not None):
         raise UnfitError
     return k
@@ -125,23 +129,23 @@ _PART_ODD = frozenset(["media_type"])
 
 
 def part(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _PART_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("text")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["text"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("raw")
     if v2 is not None:
         k["raw"] = read_bytes(v2)
     v3 = get("url")
-    if v3 is not None:
-        if type(v3) is not str:
-            raise UnfitError
+    if type(v3) is str:
         k["url"] = v3
+    elif v3 is not None:
+        raise UnfitError
     v4 = get("data")
     if "data" in o:
         k["data"] = read_value(v4)
@@ -149,15 +153,17 @@ def part(o: Any, need: bool) -> dict[str, Any]:
     if v5 is not None:
         k["metadata"] = read_struct(v5)
     v6 = get("filename")
-    if v6 is not None:
-        if type(v6) is not str:
-            raise UnfitError
+    if type(v6) is str:
         k["filename"] = v6
+    elif v6 is not None:
+        raise UnfitError
     v7 = get("mediaType")
-    if v7 is not None:
-        if type(v7) is not str:
-            raise UnfitError
+    if type(v7) is str:
         k["media_type"] = v7
+    elif v7 is not None:
+        raise UnfitError
+    if len(k) != len(o) and not _PART_ODD.isdisjoint(o):
+        raise UnfitError
     if (v1 is not None) + (v2 is not None) + (v3 is not None) + ("data" in o) > 1:
         raise UnfitError
     return k
@@ -167,25 +173,25 @@ _MESSAGE_ODD = frozenset(["context_id", "message_id", "reference_task_ids", "tas
 
 
 def message(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _MESSAGE_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("messageId")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["message_id"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("contextId")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["context_id"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("taskId")
-    if v3 is not None:
-        if type(v3) is not str:
-            raise UnfitError
+    if type(v3) is str:
         k["task_id"] = v3
+    elif v3 is not None:
+        raise UnfitError
     v4 = get("role")
     if v4 is not None:
         n = _ROLE.get(v4) if type(v4) is str else None
@@ -193,29 +199,31 @@ def message(o: Any, need: bool) -> dict[str, Any]:
             raise UnfitError
         k["role"] = n
     v5 = get("parts")
-    if v5 is not None:
-        if type(v5) is not list:
-            raise UnfitError
+    if type(v5) is list:
         k["parts"] = [part(x, need) for x in v5]
+    elif v5 is not None:
+        raise UnfitError
     v6 = get("metadata")
     if v6 is not None:
         k["metadata"] = read_struct(v6)
     v7 = get("extensions")
-    if v7 is not None:
-        if type(v7) is not list:
-            raise UnfitError
+    if type(v7) is list:
         for x in v7:
             if type(x) is not str:
                 raise UnfitError
         k["extensions"] = v7
+    elif v7 is not None:
+        raise UnfitError
     v8 = get("referenceTaskIds")
-    if v8 is not None:
-        if type(v8) is not list:
-            raise UnfitError
+    if type(v8) is list:
         for x in v8:
             if type(x) is not str:
                 raise UnfitError
         k["reference_task_ids"] = v8
+    elif v8 is not None:
+        raise UnfitError
+    if len(k) != len(o) and not _MESSAGE_ODD.isdisjoint(o):
+        raise UnfitError
     if need and not (v1 and k.get("role") and v5):
         raise UnfitError
     return k
@@ -225,41 +233,43 @@ _ARTIFACT_ODD = frozenset(["artifact_id"])
 
 
 def artifact(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _ARTIFACT_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("artifactId")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["artifact_id"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("name")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["name"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("description")
-    if v3 is not None:
-        if type(v3) is not str:
-            raise UnfitError
+    if type(v3) is str:
         k["description"] = v3
+    elif v3 is not None:
+        raise UnfitError
     v4 = get("parts")
-    if v4 is not None:
-        if type(v4) is not list:
-            raise UnfitError
+    if type(v4) is list:
         k["parts"] = [part(x, need) for x in v4]
+    elif v4 is not None:
+        raise UnfitError
     v5 = get("metadata")
     if v5 is not None:
         k["metadata"] = read_struct(v5)
     v6 = get("extensions")
-    if v6 is not None:
-        if type(v6) is not list:
-            raise UnfitError
+    if type(v6) is list:
         for x in v6:
             if type(x) is not str:
                 raise UnfitError
         k["extensions"] = v6
+    elif v6 is not None:
+        raise UnfitError
+    if len(k) != len(o) and not _ARTIFACT_ODD.isdisjoint(o):
+        raise UnfitError
     if need and not (v1 and v4):
         raise UnfitError
     return k
@@ -269,26 +279,28 @@ _TASK_STATUS_UPDATE_EVENT_ODD = frozenset(["context_id", "task_id"])
 
 
 def task_status_update_event(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _TASK_STATUS_UPDATE_EVENT_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("taskId")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["task_id"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("contextId")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["context_id"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("status")
     if v3 is not None:
         k["status"] = task_status(v3, need)
     v4 = get("metadata")
     if v4 is not None:
         k["metadata"] = read_struct(v4)
+    if len(k) != len(o) and not _TASK_STATUS_UPDATE_EVENT_ODD.isdisjoint(o):
+        raise UnfitError
     if need and not (v1 and v2 and v3 is not None):
         raise UnfitError
     return k
@@ -298,36 +310,38 @@ _TASK_ARTIFACT_UPDATE_EVENT_ODD = frozenset(["context_id", "last_chunk", "task_i
 
 
 def task_artifact_update_event(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _TASK_ARTIFACT_UPDATE_EVENT_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("taskId")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["task_id"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("contextId")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["context_id"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("artifact")
     if v3 is not None:
         k["artifact"] = artifact(v3, need)
     v4 = get("append")
-    if v4 is not None:
-        if v4 is not True and v4 is not False:
-            raise UnfitError
+    if v4 is True or v4 is False:
         k["append"] = v4
+    elif v4 is not None:
+        raise UnfitError
     v5 = get("lastChunk")
-    if v5 is not None:
-        if v5 is not True and v5 is not False:
-            raise UnfitError
+    if v5 is True or v5 is False:
         k["last_chunk"] = v5
+    elif v5 is not None:
+        raise UnfitError
     v6 = get("metadata")
     if v6 is not None:
         k["metadata"] = read_struct(v6)
+    if len(k) != len(o) and not _TASK_ARTIFACT_UPDATE_EVENT_ODD.isdisjoint(o):
+        raise UnfitError
     if need and not (v1 and v2 and v3 is not None):
         raise UnfitError
     return k
@@ -339,15 +353,15 @@ def authentication_info(o: Any, need: bool) -> dict[str, Any]:
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("scheme")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["scheme"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("credentials")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["credentials"] = v2
+    elif v2 is not None:
+        raise UnfitError
     if need and not (v1):
         raise UnfitError
     return k
@@ -357,30 +371,32 @@ _AGENT_INTERFACE_ODD = frozenset(["protocol_binding", "protocol_version"])
 
 
 def agent_interface(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _AGENT_INTERFACE_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("url")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["url"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("protocolBinding")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["protocol_binding"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("tenant")
-    if v3 is not None:
-        if type(v3) is not str:
-            raise UnfitError
+    if type(v3) is str:
         k["tenant"] = v3
+    elif v3 is not None:
+        raise UnfitError
     v4 = get("protocolVersion")
-    if v4 is not None:
-        if type(v4) is not str:
-            raise UnfitError
+    if type(v4) is str:
         k["protocol_version"] = v4
+    elif v4 is not None:
+        raise UnfitError
+    if len(k) != len(o) and not _AGENT_INTERFACE_ODD.isdisjoint(o):
+        raise UnfitError
     if need and not (v1 and v2 and v4):
         raise UnfitError
     return k
@@ -400,82 +416,84 @@ _AGENT_CARD_ODD = frozenset(
 
 
 def agent_card(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _AGENT_CARD_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("name")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["name"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("description")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["description"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("supportedInterfaces")
-    if v3 is not None:
-        if type(v3) is not list:
-            raise UnfitError
+    if type(v3) is list:
         k["supported_interfaces"] = [agent_interface(x, need) for x in v3]
+    elif v3 is not None:
+        raise UnfitError
     v4 = get("provider")
     if v4 is not None:
         k["provider"] = agent_provider(v4, need)
     v5 = get("version")
-    if v5 is not None:
-        if type(v5) is not str:
-            raise UnfitError
+    if type(v5) is str:
         k["version"] = v5
+    elif v5 is not None:
+        raise UnfitError
     v6 = get("documentationUrl")
-    if v6 is not None:
-        if type(v6) is not str:
-            raise UnfitError
+    if type(v6) is str:
         k["documentation_url"] = v6
+    elif v6 is not None:
+        raise UnfitError
     v7 = get("capabilities")
     if v7 is not None:
         k["capabilities"] = agent_capabilities(v7, need)
     v8 = get("securitySchemes")
-    if v8 is not None:
-        if type(v8) is not dict:
-            raise UnfitError
+    if type(v8) is dict:
         k["security_schemes"] = {a: security_scheme(x, need) for a, x in v8.items()}
+    elif v8 is not None:
+        raise UnfitError
     v9 = get("securityRequirements")
-    if v9 is not None:
-        if type(v9) is not list:
-            raise UnfitError
+    if type(v9) is list:
         k["security_requirements"] = [security_requirement(x, need) for x in v9]
+    elif v9 is not None:
+        raise UnfitError
     v10 = get("defaultInputModes")
-    if v10 is not None:
-        if type(v10) is not list:
-            raise UnfitError
+    if type(v10) is list:
         for x in v10:
             if type(x) is not str:
                 raise UnfitError
         k["default_input_modes"] = v10
+    elif v10 is not None:
+        raise UnfitError
     v11 = get("defaultOutputModes")
-    if v11 is not None:
-        if type(v11) is not list:
-            raise UnfitError
+    if type(v11) is list:
         for x in v11:
             if type(x) is not str:
                 raise UnfitError
         k["default_output_modes"] = v11
+    elif v11 is not None:
+        raise UnfitError
     v12 = get("skills")
-    if v12 is not None:
-        if type(v12) is not list:
-            raise UnfitError
+    if type(v12) is list:
         k["skills"] = [agent_skill(x, need) for x in v12]
+    elif v12 is not None:
+        raise UnfitError
     v13 = get("signatures")
-    if v13 is not None:
-        if type(v13) is not list:
-            raise UnfitError
+    if type(v13) is list:
         k["signatures"] = [agent_card_signature(x, need) for x in v13]
+    elif v13 is not None:
+        raise UnfitError
     v14 = get("iconUrl")
-    if v14 is not None:
-        if type(v14) is not str:
-            raise UnfitError
+    if type(v14) is str:
         k["icon_url"] = v14
+    elif v14 is not None:
+        raise UnfitError
+    if len(k) != len(o) and not _AGENT_CARD_ODD.isdisjoint(o):
+        raise UnfitError
     if need and not (v1 and v2 and v3 and v5 and v7 is not None and v10 and v11 and v12):
         raise UnfitError
     return k
@@ -487,15 +505,15 @@ def agent_provider(o: Any, need: bool) -> dict[str, Any]:
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("url")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["url"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("organization")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["organization"] = v2
+    elif v2 is not None:
+        raise UnfitError
     if need and not (v1 and v2):
         raise UnfitError
     return k
@@ -505,30 +523,32 @@ _AGENT_CAPABILITIES_ODD = frozenset(["extended_agent_card", "push_notifications"
 
 
 def agent_capabilities(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _AGENT_CAPABILITIES_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("streaming")
-    if v1 is not None:
-        if v1 is not True and v1 is not False:
-            raise UnfitError
+    if v1 is True or v1 is False:
         k["streaming"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("pushNotifications")
-    if v2 is not None:
-        if v2 is not True and v2 is not False:
-            raise UnfitError
+    if v2 is True or v2 is False:
         k["push_notifications"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("extensions")
-    if v3 is not None:
-        if type(v3) is not list:
-            raise UnfitError
+    if type(v3) is list:
         k["extensions"] = [agent_extension(x, need) for x in v3]
+    elif v3 is not None:
+        raise UnfitError
     v4 = get("extendedAgentCard")
-    if v4 is not None:
-        if v4 is not True and v4 is not False:
-            raise UnfitError
+    if v4 is True or v4 is False:
         k["extended_agent_card"] = v4
+    elif v4 is not None:
+        raise UnfitError
+    if len(k) != len(o) and not _AGENT_CAPABILITIES_ODD.isdisjoint(o):
+        raise UnfitError
     return k
 
 
@@ -538,20 +558,20 @@ def agent_extension(o: Any, need: bool) -> dict[str, Any]:
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("uri")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["uri"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("description")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["description"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("required")
-    if v3 is not None:
-        if v3 is not True and v3 is not False:
-            raise UnfitError
+    if v3 is True or v3 is False:
         k["required"] = v3
+    elif v3 is not None:
+        raise UnfitError
     v4 = get("params")
     if v4 is not None:
         k["params"] = read_struct(v4)
@@ -562,62 +582,64 @@ _AGENT_SKILL_ODD = frozenset(["input_modes", "output_modes", "security_requireme
 
 
 def agent_skill(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _AGENT_SKILL_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("id")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["id"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("name")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["name"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("description")
-    if v3 is not None:
-        if type(v3) is not str:
-            raise UnfitError
+    if type(v3) is str:
         k["description"] = v3
+    elif v3 is not None:
+        raise UnfitError
     v4 = get("tags")
-    if v4 is not None:
-        if type(v4) is not list:
-            raise UnfitError
+    if type(v4) is list:
         for x in v4:
             if type(x) is not str:
                 raise UnfitError
         k["tags"] = v4
+    elif v4 is not None:
+        raise UnfitError
     v5 = get("examples")
-    if v5 is not None:
-        if type(v5) is not list:
-            raise UnfitError
+    if type(v5) is list:
         for x in v5:
             if type(x) is not str:
                 raise UnfitError
         k["examples"] = v5
+    elif v5 is not None:
+        raise UnfitError
     v6 = get("inputModes")
-    if v6 is not None:
-        if type(v6) is not list:
-            raise UnfitError
+    if type(v6) is list:
         for x in v6:
             if type(x) is not str:
                 raise UnfitError
         k["input_modes"] = v6
+    elif v6 is not None:
+        raise UnfitError
     v7 = get("outputModes")
-    if v7 is not None:
-        if type(v7) is not list:
-            raise UnfitError
+    if type(v7) is list:
         for x in v7:
             if type(x) is not str:
                 raise UnfitError
         k["output_modes"] = v7
+    elif v7 is not None:
+        raise UnfitError
     v8 = get("securityRequirements")
-    if v8 is not None:
-        if type(v8) is not list:
-            raise UnfitError
+    if type(v8) is list:
         k["security_requirements"] = [security_requirement(x, need) for x in v8]
+    elif v8 is not None:
+        raise UnfitError
+    if len(k) != len(o) and not _AGENT_SKILL_ODD.isdisjoint(o):
+        raise UnfitError
     if need and not (v1 and v2 and v3 and v4):
         raise UnfitError
     return k
@@ -629,15 +651,15 @@ def agent_card_signature(o: Any, need: bool) -> dict[str, Any]:
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("protected")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["protected"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("signature")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["signature"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("header")
     if v3 is not None:
         k["header"] = read_struct(v3)
@@ -650,38 +672,40 @@ _TASK_PUSH_NOTIFICATION_CONFIG_ODD = frozenset(["task_id"])
 
 
 def task_push_notification_config(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _TASK_PUSH_NOTIFICATION_CONFIG_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tenant")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["tenant"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("id")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["id"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("taskId")
-    if v3 is not None:
-        if type(v3) is not str:
-            raise UnfitError
+    if type(v3) is str:
         k["task_id"] = v3
+    elif v3 is not None:
+        raise UnfitError
     v4 = get("url")
-    if v4 is not None:
-        if type(v4) is not str:
-            raise UnfitError
+    if type(v4) is str:
         k["url"] = v4
+    elif v4 is not None:
+        raise UnfitError
     v5 = get("token")
-    if v5 is not None:
-        if type(v5) is not str:
-            raise UnfitError
+    if type(v5) is str:
         k["token"] = v5
+    elif v5 is not None:
+        raise UnfitError
     v6 = get("authentication")
     if v6 is not None:
         k["authentication"] = authentication_info(v6, need)
+    if len(k) != len(o) and not _TASK_PUSH_NOTIFICATION_CONFIG_ODD.isdisjoint(o):
+        raise UnfitError
     if need and not (v4):
         raise UnfitError
     return k
@@ -693,13 +717,13 @@ def string_list(o: Any, need: bool) -> dict[str, Any]:
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("list")
-    if v1 is not None:
-        if type(v1) is not list:
-            raise UnfitError
+    if type(v1) is list:
         for x in v1:
             if type(x) is not str:
                 raise UnfitError
         k["list"] = v1
+    elif v1 is not None:
+        raise UnfitError
     return k
 
 
@@ -709,10 +733,10 @@ def security_requirement(o: Any, need: bool) -> dict[str, Any]:
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("schemes")
-    if v1 is not None:
-        if type(v1) is not dict:
-            raise UnfitError
+    if type(v1) is dict:
         k["schemes"] = {a: string_list(x, need) for a, x in v1.items()}
+    elif v1 is not None:
+        raise UnfitError
     if o and not k:
         raise UnfitError
     return k
@@ -730,7 +754,7 @@ _SECURITY_SCHEME_ODD = frozenset(
 
 
 def security_scheme(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _SECURITY_SCHEME_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
@@ -749,6 +773,8 @@ def security_scheme(o: Any, need: bool) -> dict[str, Any]:
     v5 = get("mtlsSecurityScheme")
     if v5 is not None:
         k["mtls_security_scheme"] = mutual_tls_security_scheme(v5, need)
+    if len(k) != len(o) and not _SECURITY_SCHEME_ODD.isdisjoint(o):
+        raise UnfitError
     if (v1 is not None) + (v2 is not None) + (v3 is not None) + (v4 is not None) + (v5 is not None) > 1:
         raise UnfitError
     if o and not k:
@@ -762,20 +788,20 @@ def api_key_security_scheme(o: Any, need: bool) -> dict[str, Any]:
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("description")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["description"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("location")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["location"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("name")
-    if v3 is not None:
-        if type(v3) is not str:
-            raise UnfitError
+    if type(v3) is str:
         k["name"] = v3
+    elif v3 is not None:
+        raise UnfitError
     if need and not (v2 and v3):
         raise UnfitError
     return k
@@ -785,25 +811,27 @@ _HTTP_AUTH_SECURITY_SCHEME_ODD = frozenset(["bearer_format"])
 
 
 def http_auth_security_scheme(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _HTTP_AUTH_SECURITY_SCHEME_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("description")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["description"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("scheme")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["scheme"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("bearerFormat")
-    if v3 is not None:
-        if type(v3) is not str:
-            raise UnfitError
+    if type(v3) is str:
         k["bearer_format"] = v3
+    elif v3 is not None:
+        raise UnfitError
+    if len(k) != len(o) and not _HTTP_AUTH_SECURITY_SCHEME_ODD.isdisjoint(o):
+        raise UnfitError
     if need and not (v2):
         raise UnfitError
     return k
@@ -813,23 +841,25 @@ _OAUTH2_SECURITY_SCHEME_ODD = frozenset(["oauth2_metadata_url"])
 
 
 def oauth2_security_scheme(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _OAUTH2_SECURITY_SCHEME_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("description")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["description"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("flows")
     if v2 is not None:
         k["flows"] = oauth_flows(v2, need)
     v3 = get("oauth2MetadataUrl")
-    if v3 is not None:
-        if type(v3) is not str:
-            raise UnfitError
+    if type(v3) is str:
         k["oauth2_metadata_url"] = v3
+    elif v3 is not None:
+        raise UnfitError
+    if len(k) != len(o) and not _OAUTH2_SECURITY_SCHEME_ODD.isdisjoint(o):
+        raise UnfitError
     if need and not (v2 is not None):
         raise UnfitError
     return k
@@ -839,20 +869,22 @@ _OPENID_CONNECT_SECURITY_SCHEME_ODD = frozenset(["open_id_connect_url"])
 
 
 def openid_connect_security_scheme(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _OPENID_CONNECT_SECURITY_SCHEME_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("description")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["description"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("openIdConnectUrl")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["open_id_connect_url"] = v2
+    elif v2 is not None:
+        raise UnfitError
+    if len(k) != len(o) and not _OPENID_CONNECT_SECURITY_SCHEME_ODD.isdisjoint(o):
+        raise UnfitError
     if need and not (v2):
         raise UnfitError
     return k
@@ -864,10 +896,10 @@ def mutual_tls_security_scheme(o: Any, need: bool) -> dict[str, Any]:
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("description")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["description"] = v1
+    elif v1 is not None:
+        raise UnfitError
     return k
 
 
@@ -875,7 +907,7 @@ _OAUTH_FLOWS_ODD = frozenset(["authorization_code", "client_credentials", "devic
 
 
 def oauth_flows(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _OAUTH_FLOWS_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
@@ -894,6 +926,8 @@ def oauth_flows(o: Any, need: bool) -> dict[str, Any]:
     v5 = get("deviceCode")
     if v5 is not None:
         k["device_code"] = device_code_oauth_flow(v5, need)
+    if len(k) != len(o) and not _OAUTH_FLOWS_ODD.isdisjoint(o):
+        raise UnfitError
     if (v1 is not None) + (v2 is not None) + (v3 is not None) + (v4 is not None) + (v5 is not None) > 1:
         raise UnfitError
     return k
@@ -903,38 +937,40 @@ _AUTHORIZATION_CODE_OAUTH_FLOW_ODD = frozenset(["authorization_url", "pkce_requi
 
 
 def authorization_code_oauth_flow(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _AUTHORIZATION_CODE_OAUTH_FLOW_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("authorizationUrl")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["authorization_url"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("tokenUrl")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["token_url"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("refreshUrl")
-    if v3 is not None:
-        if type(v3) is not str:
-            raise UnfitError
+    if type(v3) is str:
         k["refresh_url"] = v3
+    elif v3 is not None:
+        raise UnfitError
     v4 = get("scopes")
-    if v4 is not None:
-        if type(v4) is not dict:
-            raise UnfitError
+    if type(v4) is dict:
         for x in v4.values():
             if type(x) is not str:
                 raise UnfitError
         k["scopes"] = v4
+    elif v4 is not None:
+        raise UnfitError
     v5 = get("pkceRequired")
-    if v5 is not None:
-        if v5 is not True and v5 is not False:
-            raise UnfitError
+    if v5 is True or v5 is False:
         k["pkce_required"] = v5
+    elif v5 is not None:
+        raise UnfitError
+    if len(k) != len(o) and not _AUTHORIZATION_CODE_OAUTH_FLOW_ODD.isdisjoint(o):
+        raise UnfitError
     if need and not (v1 and v2):
         raise UnfitError
     return k
@@ -944,28 +980,30 @@ _CLIENT_CREDENTIALS_OAUTH_FLOW_ODD = frozenset(["refresh_url", "token_url"])
 
 
 def client_credentials_oauth_flow(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _CLIENT_CREDENTIALS_OAUTH_FLOW_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tokenUrl")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["token_url"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("refreshUrl")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["refresh_url"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("scopes")
-    if v3 is not None:
-        if type(v3) is not dict:
-            raise UnfitError
+    if type(v3) is dict:
         for x in v3.values():
             if type(x) is not str:
                 raise UnfitError
         k["scopes"] = v3
+    elif v3 is not None:
+        raise UnfitError
+    if len(k) != len(o) and not _CLIENT_CREDENTIALS_OAUTH_FLOW_ODD.isdisjoint(o):
+        raise UnfitError
     if need and not (v1):
         raise UnfitError
     return k
@@ -975,28 +1013,30 @@ _IMPLICIT_OAUTH_FLOW_ODD = frozenset(["authorization_url", "refresh_url"])
 
 
 def implicit_oauth_flow(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _IMPLICIT_OAUTH_FLOW_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("authorizationUrl")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["authorization_url"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("refreshUrl")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["refresh_url"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("scopes")
-    if v3 is not None:
-        if type(v3) is not dict:
-            raise UnfitError
+    if type(v3) is dict:
         for x in v3.values():
             if type(x) is not str:
                 raise UnfitError
         k["scopes"] = v3
+    elif v3 is not None:
+        raise UnfitError
+    if len(k) != len(o) and not _IMPLICIT_OAUTH_FLOW_ODD.isdisjoint(o):
+        raise UnfitError
     return k
 
 
@@ -1004,28 +1044,30 @@ _PASSWORD_OAUTH_FLOW_ODD = frozenset(["refresh_url", "token_url"])
 
 
 def password_oauth_flow(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _PASSWORD_OAUTH_FLOW_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tokenUrl")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["token_url"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("refreshUrl")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["refresh_url"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("scopes")
-    if v3 is not None:
-        if type(v3) is not dict:
-            raise UnfitError
+    if type(v3) is dict:
         for x in v3.values():
             if type(x) is not str:
                 raise UnfitError
         k["scopes"] = v3
+    elif v3 is not None:
+        raise UnfitError
+    if len(k) != len(o) and not _PASSWORD_OAUTH_FLOW_ODD.isdisjoint(o):
+        raise UnfitError
     return k
 
 
@@ -1033,33 +1075,35 @@ _DEVICE_CODE_OAUTH_FLOW_ODD = frozenset(["device_authorization_url", "refresh_ur
 
 
 def device_code_oauth_flow(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _DEVICE_CODE_OAUTH_FLOW_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("deviceAuthorizationUrl")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["device_authorization_url"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("tokenUrl")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["token_url"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("refreshUrl")
-    if v3 is not None:
-        if type(v3) is not str:
-            raise UnfitError
+    if type(v3) is str:
         k["refresh_url"] = v3
+    elif v3 is not None:
+        raise UnfitError
     v4 = get("scopes")
-    if v4 is not None:
-        if type(v4) is not dict:
-            raise UnfitError
+    if type(v4) is dict:
         for x in v4.values():
             if type(x) is not str:
                 raise UnfitError
         k["scopes"] = v4
+    elif v4 is not None:
+        raise UnfitError
+    if len(k) != len(o) and not _DEVICE_CODE_OAUTH_FLOW_ODD.isdisjoint(o):
+        raise UnfitError
     if need and not (v1 and v2):
         raise UnfitError
     return k
@@ -1071,10 +1115,10 @@ def send_message_request(o: Any, need: bool) -> dict[str, Any]:
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tenant")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["tenant"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("message")
     if v2 is not None:
         k["message"] = message(v2, need)
@@ -1093,25 +1137,27 @@ _GET_TASK_REQUEST_ODD = frozenset(["history_length"])
 
 
 def get_task_request(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _GET_TASK_REQUEST_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tenant")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["tenant"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("id")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["id"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("historyLength")
-    if v3 is not None:
-        if type(v3) is not int or not -0x80000000 <= v3 <= 0x7FFFFFFF:
-            raise UnfitError
+    if type(v3) is int and -0x80000000 <= v3 <= 0x7FFFFFFF:
         k["history_length"] = v3
+    elif v3 is not None:
+        raise UnfitError
+    if len(k) != len(o) and not _GET_TASK_REQUEST_ODD.isdisjoint(o):
+        raise UnfitError
     if need and not (v2):
         raise UnfitError
     return k
@@ -1123,20 +1169,20 @@ _LIST_TASKS_REQUEST_ODD = frozenset(
 
 
 def list_tasks_request(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _LIST_TASKS_REQUEST_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tenant")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["tenant"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("contextId")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["context_id"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("status")
     if v3 is not None:
         n = _TASK_STATE.get(v3) if type(v3) is str else None
@@ -1144,28 +1190,30 @@ def list_tasks_request(o: Any, need: bool) -> dict[str, Any]:
             raise UnfitError
         k["status"] = n
     v4 = get("pageSize")
-    if v4 is not None:
-        if type(v4) is not int or not -0x80000000 <= v4 <= 0x7FFFFFFF:
-            raise UnfitError
+    if type(v4) is int and -0x80000000 <= v4 <= 0x7FFFFFFF:
         k["page_size"] = v4
+    elif v4 is not None:
+        raise UnfitError
     v5 = get("pageToken")
-    if v5 is not None:
-        if type(v5) is not str:
-            raise UnfitError
+    if type(v5) is str:
         k["page_token"] = v5
+    elif v5 is not None:
+        raise UnfitError
     v6 = get("historyLength")
-    if v6 is not None:
-        if type(v6) is not int or not -0x80000000 <= v6 <= 0x7FFFFFFF:
-            raise UnfitError
+    if type(v6) is int and -0x80000000 <= v6 <= 0x7FFFFFFF:
         k["history_length"] = v6
+    elif v6 is not None:
+        raise UnfitError
     v7 = get("statusTimestampAfter")
     if v7 is not None:
         k["status_timestamp_after"] = read_timestamp(v7)
     v8 = get("includeArtifacts")
-    if v8 is not None:
-        if v8 is not True and v8 is not False:
-            raise UnfitError
+    if v8 is True or v8 is False:
         k["include_artifacts"] = v8
+    elif v8 is not None:
+        raise UnfitError
+    if len(k) != len(o) and not _LIST_TASKS_REQUEST_ODD.isdisjoint(o):
+        raise UnfitError
     return k
 
 
@@ -1173,30 +1221,32 @@ _LIST_TASKS_RESPONSE_ODD = frozenset(["next_page_token", "page_size", "total_siz
 
 
 def list_tasks_response(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _LIST_TASKS_RESPONSE_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tasks")
-    if v1 is not None:
-        if type(v1) is not list:
-            raise UnfitError
+    if type(v1) is list:
         k["tasks"] = [task(x, need) for x in v1]
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("nextPageToken")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["next_page_token"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("pageSize")
-    if v3 is not None:
-        if type(v3) is not int or not -0x80000000 <= v3 <= 0x7FFFFFFF:
-            raise UnfitError
+    if type(v3) is int and -0x80000000 <= v3 <= 0x7FFFFFFF:
         k["page_size"] = v3
+    elif v3 is not None:
+        raise UnfitError
     v4 = get("totalSize")
-    if v4 is not None:
-        if type(v4) is not int or not -0x80000000 <= v4 <= 0x7FFFFFFF:
-            raise UnfitError
+    if type(v4) is int and -0x80000000 <= v4 <= 0x7FFFFFFF:
         k["total_size"] = v4
+    elif v4 is not None:
+        raise UnfitError
+    if len(k) != len(o) and not _LIST_TASKS_RESPONSE_ODD.isdisjoint(o):
+        raise UnfitError
     return k
 
 
@@ -1206,15 +1256,15 @@ def cancel_task_request(o: Any, need: bool) -> dict[str, Any]:
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tenant")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["tenant"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("id")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["id"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("metadata")
     if v3 is not None:
         k["metadata"] = read_struct(v3)
@@ -1227,25 +1277,27 @@ _GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST_ODD = frozenset(["task_id"])
 
 
 def get_task_push_notification_config_request(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tenant")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["tenant"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("taskId")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["task_id"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("id")
-    if v3 is not None:
-        if type(v3) is not str:
-            raise UnfitError
+    if type(v3) is str:
         k["id"] = v3
+    elif v3 is not None:
+        raise UnfitError
+    if len(k) != len(o) and not _GET_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST_ODD.isdisjoint(o):
+        raise UnfitError
     if need and not (v2 and v3):
         raise UnfitError
     return k
@@ -1255,25 +1307,27 @@ _DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST_ODD = frozenset(["task_id"])
 
 
 def delete_task_push_notification_config_request(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tenant")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["tenant"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("taskId")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["task_id"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("id")
-    if v3 is not None:
-        if type(v3) is not str:
-            raise UnfitError
+    if type(v3) is str:
         k["id"] = v3
+    elif v3 is not None:
+        raise UnfitError
+    if len(k) != len(o) and not _DELETE_TASK_PUSH_NOTIFICATION_CONFIG_REQUEST_ODD.isdisjoint(o):
+        raise UnfitError
     if need and not (v2 and v3):
         raise UnfitError
     return k
@@ -1285,15 +1339,15 @@ def subscribe_to_task_request(o: Any, need: bool) -> dict[str, Any]:
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tenant")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["tenant"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("id")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["id"] = v2
+    elif v2 is not None:
+        raise UnfitError
     if need and not (v2):
         raise UnfitError
     return k
@@ -1303,30 +1357,32 @@ _LIST_TASK_PUSH_NOTIFICATION_CONFIGS_REQUEST_ODD = frozenset(["page_size", "page
 
 
 def list_task_push_notification_configs_request(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _LIST_TASK_PUSH_NOTIFICATION_CONFIGS_REQUEST_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v4 = get("tenant")
-    if v4 is not None:
-        if type(v4) is not str:
-            raise UnfitError
+    if type(v4) is str:
         k["tenant"] = v4
+    elif v4 is not None:
+        raise UnfitError
     v1 = get("taskId")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["task_id"] = v1
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("pageSize")
-    if v2 is not None:
-        if type(v2) is not int or not -0x80000000 <= v2 <= 0x7FFFFFFF:
-            raise UnfitError
+    if type(v2) is int and -0x80000000 <= v2 <= 0x7FFFFFFF:
         k["page_size"] = v2
+    elif v2 is not None:
+        raise UnfitError
     v3 = get("pageToken")
-    if v3 is not None:
-        if type(v3) is not str:
-            raise UnfitError
+    if type(v3) is str:
         k["page_token"] = v3
+    elif v3 is not None:
+        raise UnfitError
+    if len(k) != len(o) and not _LIST_TASK_PUSH_NOTIFICATION_CONFIGS_REQUEST_ODD.isdisjoint(o):
+        raise UnfitError
     if need and not (v1):
         raise UnfitError
     return k
@@ -1338,10 +1394,10 @@ def get_extended_agent_card_request(o: Any, need: bool) -> dict[str, Any]:
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("tenant")
-    if v1 is not None:
-        if type(v1) is not str:
-            raise UnfitError
+    if type(v1) is str:
         k["tenant"] = v1
+    elif v1 is not None:
+        raise UnfitError
     return k
 
 
@@ -1365,7 +1421,7 @@ _STREAM_RESPONSE_ODD = frozenset(["artifact_update", "status_update"])
 
 
 def stream_response(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _STREAM_RESPONSE_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
@@ -1381,6 +1437,8 @@ def stream_response(o: Any, need: bool) -> dict[str, Any]:
     v4 = get("artifactUpdate")
     if v4 is not None:
         k["artifact_update"] = task_artifact_update_event(v4, need)
+    if len(k) != len(o) and not _STREAM_RESPONSE_ODD.isdisjoint(o):
+        raise UnfitError
     if (v1 is not None) + (v2 is not None) + (v3 is not None) + (v4 is not None) > 1:
         raise UnfitError
     return k
@@ -1390,20 +1448,22 @@ _LIST_TASK_PUSH_NOTIFICATION_CONFIGS_RESPONSE_ODD = frozenset(["next_page_token"
 
 
 def list_task_push_notification_configs_response(o: Any, need: bool) -> dict[str, Any]:
-    if type(o) is not dict or not _LIST_TASK_PUSH_NOTIFICATION_CONFIGS_RESPONSE_ODD.isdisjoint(o):
+    if type(o) is not dict:
         raise UnfitError
     k: dict[str, Any] = {}
     get = o.get
     v1 = get("configs")
-    if v1 is not None:
-        if type(v1) is not list:
-            raise UnfitError
+    if type(v1) is list:
         k["configs"] = [task_push_notification_config(x, need) for x in v1]
+    elif v1 is not None:
+        raise UnfitError
     v2 = get("nextPageToken")
-    if v2 is not None:
-        if type(v2) is not str:
-            raise UnfitError
+    if type(v2) is str:
         k["next_page_token"] = v2
+    elif v2 is not None:
+        raise UnfitError
+    if len(k) != len(o) and not _LIST_TASK_PUSH_NOTIFICATION_CONFIGS_RESPONSE_ODD.isdisjoint(o):
+        raise UnfitError
     return k
 
 
