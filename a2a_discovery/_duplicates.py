@@ -15,10 +15,10 @@ Step = str | int
 
 
 def has_duplicates(document: Any, text: bytes) -> bool:
-    """Whether any object in ``text``, which was decoded to ``document``, names a key twice.
+    r"""Whether any object in ``text``, which was decoded to ``document``, names a key twice.
 
     A member that the decoder dropped takes at least the two quotes of its key along, and nothing but an escaped quote
-    (``\\u0022``) adds any when the document is written again. So the quotes tell, in nearly every text.
+    (``\u0022``) adds any when the document is written again: only a text that has one is read token by token.
     """
     if b"\\" in text and b"\\u0022" in text:
         return next(duplicates(text), None) is not None

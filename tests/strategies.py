@@ -81,6 +81,8 @@ def near_documents(draw: st.DrawFn) -> tuple[type[Message], Any]:
 
     message = draw(messages())
     document = protojson.to_dict(message)
+    if draw(st.integers(0, 3)) == 0:  # so that a oneof gets two members
+        document |= protojson.to_dict(type(message)(**draw(arguments(message.DESCRIPTOR))))
     for _ in range(draw(st.integers(0, 2))):
         document = draw(_damaged(document))
     return type(message), document

@@ -171,6 +171,8 @@ def test_absent_scopes_are_read_as_empty() -> None:
         ('{"capabilities": {"extensions": [{"params": {"a": {"b": 1, "b": 2}}}]}}', 'capabilities.extensions[0].params["a"]["b"]'),
         ('{"x-unknown": {"a b": [{"c": 1, "c": 1}]}}', '["x-unknown"]["a b"][0].c'),
         ('{"name" : "with \\" and : {", "name"\n:\t"x"}', "name"),
+        # Written again, the escaped quotes make up for those of the key that was dropped.
+        ('{"x": 1, "x": 2, "description": "\\u0022\\u0022"}', "x"),
     ],
 )  # fmt: skip
 def test_keys_that_stand_twice_are_named(text: str, path: str) -> None:
@@ -223,6 +225,9 @@ def test_problems_are_bounded_and_no_error_is_lost_among_warnings() -> None:
     assert len(report.problems) < 10_100
     assert [p.path for p in report.errors] == ["name"]
     assert len(inspect_card({"skills": [1] * 300_000}).errors) < 10_100
+    skill = {"id": "a", "name": "a", "description": "a", "tags": ["a"], "input_modes": []}
+    report = inspect_card(changed(skills=[skill] * 10_500 + [{**skill, "id": ""}]))
+    assert [p.path for p in report.errors] == ["skills[10500].id"]
 
 
 def test_a_deep_or_cyclic_document_is_bounded() -> None:

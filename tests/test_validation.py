@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from a2a_discovery import CardError, ensure_valid, types, validate
+from a2a_discovery import CardError, ensure_valid, protojson, types, validate
+from a2a_discovery._schema import fields
+from a2a_discovery.problems import Findings, element, entry, member
+from tests.strategies import MESSAGES
 
 
 def paths(message: Any) -> list[str]:
@@ -41,6 +45,57 @@ def test_each_place(message: Any, missing: list[str] | None) -> None:
         assert 'securitySchemes["k"].apiKeySecurityScheme.location' in paths(message)
     else:
         assert paths(message) == missing
+
+
+def full(cls: Any, variant: int) -> Any:
+    """A message with every field set, each oneof to the member that ``variant`` counts to, and so on below."""
+    values: dict[str, Any] = {}
+    for field in fields(cls.DESCRIPTOR).values():
+        members = [f.name for f in fields(cls.DESCRIPTOR).values() if f.oneof and f.oneof == field.oneof]
+        if members and field.name != members[variant % len(members)]:
+            continue
+        if field.message is not None:
+            value: Any = full(getattr(types, field.message.name), variant)
+        else:
+            plain = {"string": "x", "bool": True, "int32": 1, "bytes": b"x", "enum": 1, "value": {"bool_value": True}}
+            value = plain.get(field.kind, {})
+        values[field.name] = {"one": value, "many": [value], "map": {"k": value}}[field.shape]
+    return cls(**values)
+
+
+def required_below(message: Any, path: str = "") -> Iterator[tuple[str, Any, str]]:
+    """Every REQUIRED field at and below a message: its path, the message that has it, and its name."""
+    for field in fields(message.DESCRIPTOR).values():
+        where = member(path, field.json_name)
+        if field.required and getattr(message, field.name):
+            yield where, message, field.name
+        value = getattr(message, field.name)
+        if field.message is not None and field.shape == "one" and message.HasField(field.name):
+            yield from required_below(value, where)
+        elif field.message is not None and field.shape == "many":
+            yield from (found for i, x in enumerate(value) for found in required_below(x, element(where, i)))
+        elif field.message is not None and field.shape == "map":
+            yield from (found for key in value for found in required_below(value[key], entry(where, key)))
+
+
+@pytest.mark.parametrize("variant", range(5))
+@pytest.mark.parametrize("cls", MESSAGES, ids=lambda cls: cls.__name__)
+def test_each_required_field_at_every_depth(cls: Any, variant: int) -> None:
+    """Cleared alone, each is named by the check on messages, by the diagnosis, and refused by the fast reader."""
+    whole = full(cls, variant)
+    assert paths(whole) == []
+    assert protojson.read(cls, protojson.to_dict(whole), None, need=True) == whole
+    for i in range(len(list(required_below(whole)))):
+        message = cls()
+        message.CopyFrom(whole)
+        path, owner, name = list(required_below(message))[i]
+        owner.ClearField(name)
+        assert paths(message) == [path]
+        document = protojson.to_dict(message)
+        assert protojson.read(cls, document, None, need=True) is None
+        findings = Findings()
+        protojson.diagnose(cls, document, None, findings, need=True)
+        assert [p.path for p in findings.problems if p.severity == "error"] == [path]
 
 
 def test_ensure_valid() -> None:
