@@ -83,6 +83,24 @@ def test_unknown_members_are_ignored_and_unknown_names_are_not() -> None:
         protojson.loads(types.Message, {"role": "ROLE_SYSTEM"})
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"id": "a", "x": 1, "x": 2}',
+        '{"id": "a", "x": {"y": 1, "y": [1]}}',
+        '{"id": "a", "x": [{"y": 1, "\\u0079": 1}]}',
+        # Written again, the escaped quotes make up for those of the key that was dropped.
+        '{"id": "\\u0022\\u0022", "x": 1, "x": 2}',
+    ],
+)
+def test_a_key_that_stands_twice_is_seen_in_an_otherwise_good_document(text: str) -> None:
+    with pytest.raises(CardError) as caught:
+        protojson.loads(types.Task, text)
+    assert [p.rule for p in caught.value.problems] == ["duplicate"]
+    fine = text.replace('"x": 1, ', "").replace('"y": 1, ', "")
+    assert protojson.loads(types.Task, fine).id
+
+
 def nested(depth: int, wrap: Any) -> Any:
     value: Any = {}
     for _ in range(depth):
