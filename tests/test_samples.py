@@ -134,6 +134,6 @@ def test_the_demo_runs() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "passed over   [0] its binding is 'JSONRPC'" in done.stdout
     assert "chosen        [1] HTTP+JSON at http://localhost:" in done.stdout
-    assert "allowed       SendStreamingMessage" in done.stdout
+    assert "allowed       SendMessage, SendStreamingMessage, " in done.stdout
     assert "PushNotificationNotSupportedError (-32003)" in done.stdout
     assert "supportedInterfaces: this REQUIRED field is missing" in done.stdout
