@@ -36,12 +36,12 @@ _FLOW_URLS: Final = ("authorizationUrl", "tokenUrl", "refreshUrl", "deviceAuthor
 
 def note_advice(card: Mapping[str, Any], findings: Findings) -> None:
     """Note what a reader of a decoded card should be told, without calling the card invalid."""
-    for i, interface in objects(get(card, "supportedInterfaces")):
+    for i, interface in findings.while_room("warning", objects(get(card, "supportedInterfaces"))):
         _interface(interface, element("supportedInterfaces", i), findings)
     for path, modes in _mode_lists(card):
-        for i, mode in enumerate(modes if isinstance(modes, list | tuple) else ()):
+        for i, mode in findings.while_room("warning", enumerate(modes if isinstance(modes, list | tuple) else ())):
             _mode(mode, element(path, i), findings)
-    for path, url in _links(card):
+    for path, url in findings.while_room("warning", _links(card)):
         _link(url, path, findings)
     _references(card, findings)
     for name, scheme in entries(get(card, "securitySchemes")):
@@ -123,7 +123,7 @@ def _link(url: Any, path: str, findings: Findings) -> None:
 def _references(card: Mapping[str, Any], findings: Findings) -> None:
     declared = {name for name, _ in entries(get(card, "securitySchemes"))}
     for path, requirements in requirement_lists(card):
-        for i, requirement in objects(requirements):
+        for i, requirement in findings.while_room("warning", objects(requirements)):
             for name, _ in entries(requirement.get("schemes")):
                 if name not in declared:
                     where = entry(member(element(path, i), "schemes"), name)
@@ -143,7 +143,7 @@ def _scheme(scheme: Mapping[str, Any], path: str, findings: Findings) -> None:
 
 def _skill_ids(card: Mapping[str, Any], findings: Findings) -> None:
     seen: set[str] = set()
-    for i, skill in objects(get(card, "skills")):
+    for i, skill in findings.while_room("warning", objects(get(card, "skills"))):
         name = skill.get("id")
         if not isinstance(name, str) or not name:
             continue

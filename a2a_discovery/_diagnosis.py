@@ -6,7 +6,6 @@ The fast readers (``_gen/readers.py``) take the plain canonical form only. What 
 from __future__ import annotations
 
 import base64
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -15,7 +14,7 @@ from google.protobuf.descriptor import Descriptor
 
 from a2a_discovery._forms import MAX_NESTING, UnfitError, read_timestamp, wrap_value
 from a2a_discovery._schema import Field, example, fields, proto_names
-from a2a_discovery.problems import Findings, element, entry, member
+from a2a_discovery.problems import Findings, element, entry, member, quoted
 
 _BAD: Final = object()  # nothing could be read here, and the problem is noted
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
@@ -32,7 +31,7 @@ def describe(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, str):
-        return f"the string {json.dumps(shorten(value), ensure_ascii=False)}"
+        return f"the string {quoted(shorten(value))}"
     if isinstance(value, bool):
         return f"the value {str(value).lower()}"
     if isinstance(value, int | float):
@@ -78,6 +77,10 @@ class Diagnosis:
         for oneof, names in members.items():
             self._check_oneof(descriptor, oneof, names, path)
         return read
+
+    @property
+    def _goes_on(self) -> bool:
+        return not self._findings.full("error")
 
     def _by_field(self, descriptor: Descriptor, value: Mapping[Any, Any], path: str) -> dict[str, tuple[str, Any]]:
         """The members that are fields: JSON name -> where it stands, and its value."""
@@ -129,11 +132,11 @@ class Diagnosis:
             if not isinstance(value, Mapping):
                 return self._wrong_type(path, value, f"an object; write {example(field)}")
             # A map entry is a message of its own on the wire.
-            pairs = ((key, self._entry(field, key, x, path, level + 1)) for key, x in value.items())
+            pairs = ((key, self._entry(field, key, x, path, level + 1)) for key, x in value.items() if self._goes_on)
             return {key: x for key, x in pairs if x is not _BAD}
         if not isinstance(value, list | tuple):
             return self._wrong_type(path, value, f"an array; write {example(field)}")
-        items = (self._one(field, x, element(path, i), level) for i, x in enumerate(value))
+        items = (self._one(field, x, element(path, i), level) for i, x in enumerate(value) if self._goes_on)
         return [x for x in items if x is not _BAD]
 
     def _entry(self, field: Field, key: Any, value: Any, path: str, level: int) -> Any:
@@ -203,12 +206,12 @@ class Diagnosis:
         if isinstance(value, Mapping):
             if level + 1 > MAX_NESTING:
                 raise _TooDeepError
-            pairs = ((key, self._plain_entry(key, x, path, level)) for key, x in value.items())
+            pairs = ((key, self._plain_entry(key, x, path, level)) for key, x in value.items() if self._goes_on)
             return {key: x for key, x in pairs if x is not _BAD}
         if isinstance(value, list | tuple):
             if level + 1 > MAX_NESTING:
                 raise _TooDeepError
-            items = (self._plain(x, element(path, i), level + 2) for i, x in enumerate(value))
+            items = (self._plain(x, element(path, i), level + 2) for i, x in enumerate(value) if self._goes_on)
             return [x for x in items if x is not _BAD]
         if value is None or isinstance(value, bool):
             return value

@@ -140,7 +140,8 @@ def write_timestamp(v: Any) -> str:
 
 def write_struct(v: Any) -> dict[str, Any]:
     """A JSON object, its keys in order: protobuf's maps have one of their own in each process."""
-    return {key: write_value(x) for key, x in sorted(v.fields.items())}
+    fields = v.fields
+    return {key: write_value(fields[key]) for key in sorted(fields)}
 
 
 def write_value(v: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, Final
 
 from a2a_discovery._diagnosis import shorten
@@ -37,7 +38,7 @@ def note_legacy(card: Mapping[str, Any], findings: Findings) -> None:
     _addresses(card, findings)
     _schemes(card, findings)
     for path, requirements in requirement_lists(card):
-        for i, requirement in objects(requirements):
+        for i, requirement in findings.while_room("error", objects(requirements)):
             _requirement(requirement, element(path, i), findings)
     holders = [("", card), *((element("skills", i), skill) for i, skill in objects(get(card, "skills")))]
     for path, holder in holders:
@@ -49,7 +50,12 @@ def note_legacy(card: Mapping[str, Any], findings: Findings) -> None:
 def get(holder: Mapping[str, Any], name: str) -> Any:
     """A member by its JSON name, or by its proto name."""
     value = holder.get(name)
-    return value if value is not None else holder.get("".join(f"_{c.lower()}" if c.isupper() else c for c in name))
+    return value if value is not None else holder.get(_snake(name))
+
+
+@cache
+def _snake(name: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name)
 
 
 def objects(value: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -84,7 +90,7 @@ def _addresses(card: Mapping[str, Any], findings: Findings) -> None:
             note(name, "legacy", f"this name of 0.3 is not read; {moved}", _SOURCE)
     if old:
         findings.amend("supportedInterfaces", "required", f"of this 0.3 card that is {_interfaces_of(card)}")
-    for i, interface in objects(interfaces):
+    for i, interface in findings.while_room("error", objects(interfaces)):
         path = element("supportedInterfaces", i)
         if interface.get("transport") is None:
             continue
@@ -108,14 +114,14 @@ def _interfaces_of(card: Mapping[str, Any]) -> str:
 
 
 def _schemes(card: Mapping[str, Any], findings: Findings) -> None:
-    for name, scheme in entries(get(card, "securitySchemes")):
+    for name, scheme in findings.while_room("error", entries(get(card, "securitySchemes"))):
         kind = scheme.get("type") if isinstance(scheme, Mapping) else None
         if not isinstance(kind, str) or any(get(scheme, known) is not None for known in _SCHEMES.values()):
             continue
         path = entry("securitySchemes", name)
         instead = f"write {_json(_new_scheme(kind, scheme))}" if kind in _SCHEMES else "write one of the kinds of 1.0"
         message = f'this is a scheme of 0.3 (by its "type"), and would read as no scheme at all; {instead}'
-        findings.drop(path, "oneof")
+        findings.drop_warning(path, "oneof")
         findings.error(path, "legacy", message, _SOURCE)
 
 

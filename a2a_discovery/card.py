@@ -57,9 +57,9 @@ def parse_card(data: bytes | str | Mapping[str, Any], *, strict: bool = True) ->
     card = protojson.read(AgentCard, document, text, need=True)
     if card is not None:
         return card
-    card, problems = _examine(document, text)
-    if card is None or (strict and any(p.severity == "error" for p in problems)):
-        raise CardError(problems, subject=_SUBJECT)
+    card, findings = _examine(document, text)
+    if card is None or (strict and not findings.valid):
+        raise CardError(findings.problems, subject=_SUBJECT)
     return card
 
 
@@ -73,15 +73,14 @@ def inspect_card(data: bytes | str | Mapping[str, Any]) -> CardReport:
         document, text = protojson.decode(data, max_bytes=MAX_CARD_BYTES, subject=_SUBJECT)
     except CardError as exc:
         return CardReport(None, exc.problems)
-    card, problems = _examine(document, text)
-    valid = not any(p.severity == "error" for p in problems)
-    return CardReport(card if valid else None, tuple(problems))
+    card, findings = _examine(document, text)
+    return CardReport(card if findings.valid else None, tuple(findings.problems))
 
 
-def _examine(document: Any, text: bytes | None) -> tuple[AgentCard | None, list[Problem]]:
+def _examine(document: Any, text: bytes | None) -> tuple[AgentCard | None, Findings]:
     findings = Findings()
     card = protojson.diagnose(AgentCard, document, text, findings, need=True)
-    if card is not None:
+    if card is not None and not findings.full("error"):
         note_legacy(document, findings)
         note_advice(document, findings)
-    return card, findings.problems
+    return card, findings

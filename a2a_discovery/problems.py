@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
+
+T = TypeVar("T")
 
 Severity = Literal["error", "warning"]
 Rule = Literal[
@@ -54,34 +57,59 @@ class Findings:
     LIMIT = 10_000
 
     def __init__(self) -> None:
-        self.problems: list[Problem] = []
+        self._found: dict[tuple[str, Rule, Severity], Problem] = {}
         self._counts: dict[Severity, int] = {"error": 0, "warning": 0}
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What was noted, in that order."""
+        return list(self._found.values())
+
+    @property
+    def valid(self) -> bool:
+        """Whether no error was noted."""
+        return not self._counts["error"]
+
+    def full(self, severity: Severity) -> bool:
+        """Whether looking for more is of no use: a hostile document must not cost more time than a bad one."""
+        return self._counts[severity] > self.LIMIT
+
+    def while_room(self, severity: Severity, items: Iterable[T]) -> Iterator[T]:
+        """The items, until the severity is full."""
+        for item in items:
+            if self.full(severity):
+                return
+            yield item
 
     def error(self, path: str, rule: Rule, message: str, source: str) -> None:
         """Note what makes the document invalid."""
-        self._note(path, rule, "error", message, source)
+        self._note(Problem(path, rule, "error", message, source))
 
     def warn(self, path: str, rule: Rule, message: str, source: str) -> None:
         """Note what does not."""
-        self._note(path, rule, "warning", message, source)
+        self._note(Problem(path, rule, "warning", message, source))
 
     def amend(self, path: str, rule: Rule, addition: str) -> None:
-        """Add to the message of a problem what was found out about it since."""
-        for i, problem in enumerate(self.problems):
-            if problem.path == path and problem.rule == rule:
-                self.problems[i] = replace(problem, message=f"{problem.message}; {addition}")
+        """Add to the message of an error what was found out about it since."""
+        problem = self._found.get((path, rule, "error"))
+        if problem is not None:
+            self._found[path, rule, "error"] = replace(problem, message=f"{problem.message}; {addition}")
 
-    def drop(self, path: str, rule: Rule) -> None:
-        """Take a problem back: another one says the same better."""
-        self.problems = [p for p in self.problems if (p.path, p.rule) != (path, rule)]
+    def drop_warning(self, path: str, rule: Rule) -> None:
+        """Take a warning back: an error says the same better."""
+        self._found.pop((path, rule, "warning"), None)
 
-    def _note(self, path: str, rule: Rule, severity: Severity, message: str, source: str) -> None:
+    def _note(self, problem: Problem) -> None:
+        severity = problem.severity
         self._counts[severity] += 1
-        if self._counts[severity] <= self.LIMIT:
-            self.problems.append(Problem(path, rule, severity, message, source))
-        elif self._counts[severity] == self.LIMIT + 1:
+        if self._counts[severity] > self.LIMIT:
             message = f"there are more than {self.LIMIT:,} problems of this severity; the rest is not listed"
-            self.problems.append(Problem("", "size", severity, message, "this reader"))
+            problem = Problem("", "size", severity, message, "this reader")
+        self._found.setdefault((problem.path, problem.rule, severity), problem)
+
+
+# json.dumps would make an encoder for each call.
+quoted = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def member(path: str, name: str) -> str:
@@ -91,7 +119,7 @@ def member(path: str, name: str) -> str:
 
 def entry(path: str, key: str) -> str:
     """The path of a map entry: ``securitySchemes["b"]``."""
-    return f"{path}[{json.dumps(key, ensure_ascii=False)}]"
+    return f"{path}[{quoted(key)}]"
 
 
 def element(path: str, index: int) -> str:

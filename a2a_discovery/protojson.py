@@ -49,7 +49,7 @@ def loads(cls: type[M], data: bytes | str | Mapping[str, Any], *, max_bytes: int
         return message
     findings = Findings()
     message = diagnose(cls, document, text, findings, need=False)
-    if message is None or any(p.severity == "error" for p in findings.problems):
+    if message is None or not findings.valid:
         raise CardError(findings.problems, subject=subject)
     return message
 
@@ -124,6 +124,8 @@ def diagnose(cls: type[M], document: Any, text: bytes | None, findings: Findings
     descriptor: Any = cls.DESCRIPTOR
     if text is not None:
         for place in duplicates(text):
+            if findings.full("error"):
+                break
             message = "this key stands here twice, and readers differ in which one they take; keep one"
             findings.error(path_of(descriptor, place), "duplicate", message, "RFC 7493 §2.3")
     if not isinstance(document, Mapping):

@@ -38,22 +38,23 @@ def _writer(message: Message, always: list[str]) -> list[str]:
 
 
 def _field(field: Field, always: bool) -> list[str]:
-    target = f'o["{field.json_name}"]'
+    target, v = f'o["{field.json_name}"]', f"m.{field.name}"
     if field.presence:
-        return [f'if m.HasField("{field.name}"):', f"    {target} = {_form(field, f'm.{field.name}')}"]
+        return [f'if m.HasField("{field.name}"):', f"    {target} = {_single(field, v)}"]
+    # A slice is the fastest way to a list, and so to whether it holds anything, that protobuf offers.
+    lines = [f"v = {v}[:]" if field.shape == "many" else f"v = {v}"]
     if always:
-        return [f"{target} = {_form(field, f'm.{field.name}')}"]
-    return [f"v = m.{field.name}", "if v:", f"    {target} = {_form(field, 'v')}"]
+        return [*lines, f"{target} = {_form(field)}"]
+    return [*lines, "if v:", f"    {target} = {_form(field)}"]
 
 
-def _form(field: Field, v: str) -> str:
+def _form(field: Field) -> str:
     if field.shape == "many":
-        # A slice is the fastest way to a list that protobuf offers.
-        return f"{v}[:]" if field.kind == "string" else f"[{_single(field, 'x')} for x in {v}[:]]"
+        return "v" if field.kind == "string" else f"[{_single(field, 'x')} for x in v]"
     if field.shape == "map":
         # Protobuf's maps have an order of their own in each process; the text of a message must not.
-        return f"{{a: {_single(field, 'x')} for a, x in sorted({v}.items())}}"
-    return _single(field, v)
+        return f"{{a: {_single(field, 'v[a]')} for a in sorted(v)}}"
+    return _single(field, "v")
 
 
 def _single(field: Field, v: str) -> str:

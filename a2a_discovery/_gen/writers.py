@@ -28,9 +28,9 @@ _ROLE = {0: "ROLE_UNSPECIFIED", 1: "ROLE_USER", 2: "ROLE_AGENT"}
 
 def send_message_configuration(m: Any) -> dict[str, Any]:
     o: dict[str, Any] = {}
-    v = m.accepted_output_modes
+    v = m.accepted_output_modes[:]
     if v:
-        o["acceptedOutputModes"] = v[:]
+        o["acceptedOutputModes"] = v
     if m.HasField("task_push_notification_config"):
         o["taskPushNotificationConfig"] = task_push_notification_config(m.task_push_notification_config)
     if m.HasField("history_length"):
@@ -51,12 +51,12 @@ def task(m: Any) -> dict[str, Any]:
         o["contextId"] = v
     if m.HasField("status"):
         o["status"] = task_status(m.status)
-    v = m.artifacts
+    v = m.artifacts[:]
     if v:
-        o["artifacts"] = [artifact(x) for x in v[:]]
-    v = m.history
+        o["artifacts"] = [artifact(x) for x in v]
+    v = m.history[:]
     if v:
-        o["history"] = [message(x) for x in v[:]]
+        o["history"] = [message(x) for x in v]
     if m.HasField("metadata"):
         o["metadata"] = write_struct(m.metadata)
     return o
@@ -109,17 +109,17 @@ def message(m: Any) -> dict[str, Any]:
     v = m.role
     if v:
         o["role"] = _ROLE.get(v, v)
-    v = m.parts
+    v = m.parts[:]
     if v:
-        o["parts"] = [part(x) for x in v[:]]
+        o["parts"] = [part(x) for x in v]
     if m.HasField("metadata"):
         o["metadata"] = write_struct(m.metadata)
-    v = m.extensions
+    v = m.extensions[:]
     if v:
-        o["extensions"] = v[:]
-    v = m.reference_task_ids
+        o["extensions"] = v
+    v = m.reference_task_ids[:]
     if v:
-        o["referenceTaskIds"] = v[:]
+        o["referenceTaskIds"] = v
     return o
 
 
@@ -134,14 +134,14 @@ def artifact(m: Any) -> dict[str, Any]:
     v = m.description
     if v:
         o["description"] = v
-    v = m.parts
+    v = m.parts[:]
     if v:
-        o["parts"] = [part(x) for x in v[:]]
+        o["parts"] = [part(x) for x in v]
     if m.HasField("metadata"):
         o["metadata"] = write_struct(m.metadata)
-    v = m.extensions
+    v = m.extensions[:]
     if v:
-        o["extensions"] = v[:]
+        o["extensions"] = v
     return o
 
 
@@ -217,9 +217,9 @@ def agent_card(m: Any) -> dict[str, Any]:
     v = m.description
     if v:
         o["description"] = v
-    v = m.supported_interfaces
+    v = m.supported_interfaces[:]
     if v:
-        o["supportedInterfaces"] = [agent_interface(x) for x in v[:]]
+        o["supportedInterfaces"] = [agent_interface(x) for x in v]
     if m.HasField("provider"):
         o["provider"] = agent_provider(m.provider)
     v = m.version
@@ -231,22 +231,22 @@ def agent_card(m: Any) -> dict[str, Any]:
         o["capabilities"] = agent_capabilities(m.capabilities)
     v = m.security_schemes
     if v:
-        o["securitySchemes"] = {a: security_scheme(x) for a, x in sorted(v.items())}
-    v = m.security_requirements
+        o["securitySchemes"] = {a: security_scheme(v[a]) for a in sorted(v)}
+    v = m.security_requirements[:]
     if v:
-        o["securityRequirements"] = [security_requirement(x) for x in v[:]]
-    v = m.default_input_modes
+        o["securityRequirements"] = [security_requirement(x) for x in v]
+    v = m.default_input_modes[:]
     if v:
-        o["defaultInputModes"] = v[:]
-    v = m.default_output_modes
+        o["defaultInputModes"] = v
+    v = m.default_output_modes[:]
     if v:
-        o["defaultOutputModes"] = v[:]
-    v = m.skills
+        o["defaultOutputModes"] = v
+    v = m.skills[:]
     if v:
-        o["skills"] = [agent_skill(x) for x in v[:]]
-    v = m.signatures
+        o["skills"] = [agent_skill(x) for x in v]
+    v = m.signatures[:]
     if v:
-        o["signatures"] = [agent_card_signature(x) for x in v[:]]
+        o["signatures"] = [agent_card_signature(x) for x in v]
     if m.HasField("icon_url"):
         o["iconUrl"] = m.icon_url
     return o
@@ -269,9 +269,9 @@ def agent_capabilities(m: Any) -> dict[str, Any]:
         o["streaming"] = m.streaming
     if m.HasField("push_notifications"):
         o["pushNotifications"] = m.push_notifications
-    v = m.extensions
+    v = m.extensions[:]
     if v:
-        o["extensions"] = [agent_extension(x) for x in v[:]]
+        o["extensions"] = [agent_extension(x) for x in v]
     if m.HasField("extended_agent_card"):
         o["extendedAgentCard"] = m.extended_agent_card
     return o
@@ -304,21 +304,21 @@ def agent_skill(m: Any) -> dict[str, Any]:
     v = m.description
     if v:
         o["description"] = v
-    v = m.tags
+    v = m.tags[:]
     if v:
-        o["tags"] = v[:]
-    v = m.examples
+        o["tags"] = v
+    v = m.examples[:]
     if v:
-        o["examples"] = v[:]
-    v = m.input_modes
+        o["examples"] = v
+    v = m.input_modes[:]
     if v:
-        o["inputModes"] = v[:]
-    v = m.output_modes
+        o["inputModes"] = v
+    v = m.output_modes[:]
     if v:
-        o["outputModes"] = v[:]
-    v = m.security_requirements
+        o["outputModes"] = v
+    v = m.security_requirements[:]
     if v:
-        o["securityRequirements"] = [security_requirement(x) for x in v[:]]
+        o["securityRequirements"] = [security_requirement(x) for x in v]
     return o
 
 
@@ -359,9 +359,9 @@ def task_push_notification_config(m: Any) -> dict[str, Any]:
 
 def string_list(m: Any) -> dict[str, Any]:
     o: dict[str, Any] = {}
-    v = m.list
+    v = m.list[:]
     if v:
-        o["list"] = v[:]
+        o["list"] = v
     return o
 
 
@@ -369,7 +369,7 @@ def security_requirement(m: Any) -> dict[str, Any]:
     o: dict[str, Any] = {}
     v = m.schemes
     if v:
-        o["schemes"] = {a: string_list(x) for a, x in sorted(v.items())}
+        o["schemes"] = {a: string_list(v[a]) for a in sorted(v)}
     return o
 
 
@@ -474,7 +474,8 @@ def authorization_code_oauth_flow(m: Any) -> dict[str, Any]:
     v = m.refresh_url
     if v:
         o["refreshUrl"] = v
-    o["scopes"] = {a: x for a, x in sorted(m.scopes.items())}
+    v = m.scopes
+    o["scopes"] = {a: v[a] for a in sorted(v)}
     v = m.pkce_required
     if v:
         o["pkceRequired"] = v
@@ -489,7 +490,8 @@ def client_credentials_oauth_flow(m: Any) -> dict[str, Any]:
     v = m.refresh_url
     if v:
         o["refreshUrl"] = v
-    o["scopes"] = {a: x for a, x in sorted(m.scopes.items())}
+    v = m.scopes
+    o["scopes"] = {a: v[a] for a in sorted(v)}
     return o
 
 
@@ -503,7 +505,7 @@ def implicit_oauth_flow(m: Any) -> dict[str, Any]:
         o["refreshUrl"] = v
     v = m.scopes
     if v:
-        o["scopes"] = {a: x for a, x in sorted(v.items())}
+        o["scopes"] = {a: v[a] for a in sorted(v)}
     return o
 
 
@@ -517,7 +519,7 @@ def password_oauth_flow(m: Any) -> dict[str, Any]:
         o["refreshUrl"] = v
     v = m.scopes
     if v:
-        o["scopes"] = {a: x for a, x in sorted(v.items())}
+        o["scopes"] = {a: v[a] for a in sorted(v)}
     return o
 
 
@@ -532,7 +534,8 @@ def device_code_oauth_flow(m: Any) -> dict[str, Any]:
     v = m.refresh_url
     if v:
         o["refreshUrl"] = v
-    o["scopes"] = {a: x for a, x in sorted(m.scopes.items())}
+    v = m.scopes
+    o["scopes"] = {a: v[a] for a in sorted(v)}
     return o
 
 
@@ -590,10 +593,14 @@ def list_tasks_request(m: Any) -> dict[str, Any]:
 
 def list_tasks_response(m: Any) -> dict[str, Any]:
     o: dict[str, Any] = {}
-    o["tasks"] = [task(x) for x in m.tasks[:]]
-    o["nextPageToken"] = m.next_page_token
-    o["pageSize"] = m.page_size
-    o["totalSize"] = m.total_size
+    v = m.tasks[:]
+    o["tasks"] = [task(x) for x in v]
+    v = m.next_page_token
+    o["nextPageToken"] = v
+    v = m.page_size
+    o["pageSize"] = v
+    v = m.total_size
+    o["totalSize"] = v
     return o
 
 
@@ -698,9 +705,9 @@ def stream_response(m: Any) -> dict[str, Any]:
 
 def list_task_push_notification_configs_response(m: Any) -> dict[str, Any]:
     o: dict[str, Any] = {}
-    v = m.configs
+    v = m.configs[:]
     if v:
-        o["configs"] = [task_push_notification_config(x) for x in v[:]]
+        o["configs"] = [task_push_notification_config(x) for x in v]
     v = m.next_page_token
     if v:
         o["nextPageToken"] = v
