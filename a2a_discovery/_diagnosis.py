@@ -14,11 +14,12 @@ from google.protobuf.descriptor import Descriptor
 
 from a2a_discovery._forms import MAX_NESTING, UnfitError, read_timestamp, wrap_value
 from a2a_discovery._schema import Field, example, fields, proto_names
-from a2a_discovery.problems import Findings, element, entry, member, quoted
+from a2a_discovery.problems import Findings, element, entry, member, quoted, shorten
 
 _BAD: Final = object()  # nothing could be read here, and the problem is noted
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
-_INTEGER = re.compile(r"-?[0-9]{1,20}")
+# A quoted number may have an exponent or zeros behind its point, as one without quotes may.
+_NUMBER = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,20})?(?:[eE][+-]?[0-9]{1,2})?")
 _PROTOJSON = "ProtoJSON"
 
 
@@ -35,15 +36,10 @@ def describe(value: Any) -> str:
     if isinstance(value, bool):
         return f"the value {str(value).lower()}"
     if isinstance(value, int | float):
-        return f"the number {shorten(str(value))}" if abs(value) < 10**30 else "a huge number"
+        return "a huge number" if 10**30 <= abs(value) < float("inf") else f"the number {value}"
     if isinstance(value, Mapping):
         return "an object"
     return "an array" if isinstance(value, Sequence) else f"a Python {type(value).__name__}"
-
-
-def shorten(text: str, limit: int = 60) -> str:
-    """The text, or its start when it is long."""
-    return text if len(text) <= limit else f"{text[:limit]}…"
 
 
 class Diagnosis:
@@ -273,8 +269,8 @@ def _is_empty(field: Field, value: Any) -> bool:
 
 def _int32(value: Any) -> int | None:
     if isinstance(value, str):
-        number = int(value) if _INTEGER.fullmatch(value) else None
-    elif isinstance(value, bool):
+        value = float(value) if _NUMBER.fullmatch(value) else None
+    if isinstance(value, bool):
         number = None
     elif isinstance(value, float):
         number = int(value) if value.is_integer() else None

@@ -7,21 +7,19 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
-from a2a_discovery._diagnosis import shorten
-from a2a_discovery.problems import Findings, element, entry, member
+from a2a_discovery.problems import Findings, element, entry, member, shorten
 
 _SOURCE: Final = "A2A 0.3"
 
-# Names at the top of a 0.3 card that said where and how it answers.
-_ADDRESS: Final = {
+# Names at the top of a 0.3 card, and where each moved.
+_MOVED: Final = {
     "url": 'the address moved: write it as "url" of an entry of "supportedInterfaces"',
     "preferredTransport": 'it moved: write it as "protocolBinding" of the first entry of "supportedInterfaces"',
     "additionalInterfaces": 'they moved: write them as further entries of "supportedInterfaces", "transport" as '
     '"protocolBinding"',
     "protocolVersion": 'it moved: write Major.Minor as "protocolVersion" of each entry of "supportedInterfaces"',
-}
-_OTHER: Final = {
     "supportsAuthenticatedExtendedCard": 'it moved: write "capabilities": {"extendedAgentCard": true}',
+    "security": 'it moved: write "securityRequirements": [{"schemes": {"…": {"list": []}}}]',
     "authentication": 'it is gone: write "securitySchemes" and "securityRequirements"',
 }
 _SCHEMES: Final = {
@@ -40,11 +38,10 @@ def note_legacy(card: Mapping[str, Any], findings: Findings) -> None:
     for path, requirements in requirement_lists(card):
         for i, requirement in findings.while_room("error", objects(requirements)):
             _requirement(requirement, element(path, i), findings)
-    holders = [("", card), *((element("skills", i), skill) for i, skill in objects(get(card, "skills")))]
-    for path, holder in holders:
-        if holder.get("security") is not None:
-            message = 'this name of 0.3 is not read; write "securityRequirements": [{"schemes": {"…": {"list": []}}}]'
-            findings.warn(member(path, "security"), "legacy", message, _SOURCE)
+    for i, skill in findings.while_room("warning", objects(get(card, "skills"))):
+        if skill.get("security") is not None:
+            message = f"this name of 0.3 is not read; {_MOVED['security']}"
+            findings.warn(member(element("skills", i), "security"), "legacy", message, _SOURCE)
 
 
 def get(holder: Mapping[str, Any], name: str) -> Any:
@@ -79,17 +76,13 @@ def requirement_lists(card: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _addresses(card: Mapping[str, Any], findings: Findings) -> None:
     interfaces = get(card, "supportedInterfaces")
-    found = [name for name in _ADDRESS if card.get(name) is not None]
-    # Beside supportedInterfaces the old names are for old clients; alone they leave the card without an address.
-    old = bool(found) and not interfaces
-    note = findings.error if old else findings.warn
-    for name in found:
-        note(name, "legacy", f"this name of 0.3 is not read; {_ADDRESS[name]}", _SOURCE)
-    for name, moved in _OTHER.items():
+    # Beside supportedInterfaces the old names are for old clients; alone they make it an old card.
+    note = findings.warn if interfaces else findings.error
+    for name, moved in _MOVED.items():
         if card.get(name) is not None:
             note(name, "legacy", f"this name of 0.3 is not read; {moved}", _SOURCE)
-    if old:
-        findings.amend("supportedInterfaces", "required", f"of this 0.3 card that is {_interfaces_of(card)}")
+    if not interfaces and (new := _interfaces_of(card)):
+        findings.amend("supportedInterfaces", "required", f"of this 0.3 card that is {_json(new, limit=1000)}")
     for i, interface in findings.while_room("error", objects(interfaces)):
         path = element("supportedInterfaces", i)
         if interface.get("transport") is None:
@@ -104,13 +97,10 @@ def _addresses(card: Mapping[str, Any], findings: Findings) -> None:
             findings.amend(member(path, "protocolBinding"), "required", found_there)
 
 
-def _interfaces_of(card: Mapping[str, Any]) -> str:
+def _interfaces_of(card: Mapping[str, Any]) -> list[dict[str, Any]]:
     entries = [(card.get("url"), card.get("preferredTransport") or "JSONRPC")]
     entries += [(x.get("url"), x.get("transport")) for _, x in objects(card.get("additionalInterfaces"))]
-    return _json(
-        [{"url": url, "protocolBinding": binding, "protocolVersion": "1.0"} for url, binding in entries if url],
-        limit=1000,
-    )
+    return [{"url": url, "protocolBinding": binding, "protocolVersion": "1.0"} for url, binding in entries if url]
 
 
 def _schemes(card: Mapping[str, Any], findings: Findings) -> None:

@@ -15,6 +15,9 @@ from a2a_discovery.problems import element, entry, member
 Kind = Literal["string", "bool", "int32", "bytes", "enum", "struct", "value", "timestamp", "message"]
 Shape = Literal["one", "many", "map"]
 
+# Longer than any name of the schema: such a key is unknown, and the path has to stay readable.
+_LONGEST_NAME = 60
+
 _KINDS: dict[int, Kind] = {
     FieldDescriptor.TYPE_STRING: "string",
     FieldDescriptor.TYPE_BOOL: "bool",
@@ -113,7 +116,7 @@ def path_of(message: Descriptor, place: tuple[str | int, ...]) -> str:
             path = element(path, step)
         elif isinstance(node, Field):
             path, node = entry(path, step), _inside(node)
-        elif node == "free" or not step.isidentifier():
+        elif node == "free" or not step.isidentifier() or len(step) > _LONGEST_NAME:
             path = entry(path, step)
             node = "free" if node == "free" else None
         else:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from a2a_discovery.problems import Problem
 
 
+_SHOWN = 50
+
+
 class A2ADiscoveryError(Exception):
     """The root of every exception that the library raises."""
 
@@ -45,7 +48,7 @@ class CardError(A2ADiscoveryError):
     """A document, most often a card, does not fit the message that it should hold.
 
     Attributes:
-        problems: every problem found, errors and warnings, in the order of the document.
+        problems: every problem found, errors and warnings, in the order in which they were found.
         subject: what was read: ``"AgentCard"``, or the name of another message.
         url: where the document came from, when it was fetched.
     """
@@ -60,7 +63,10 @@ class CardError(A2ADiscoveryError):
         errors = [p for p in self.problems if p.severity == "error"]
         count = "1 problem" if len(errors) == 1 else f"{len(errors)} problems"
         origin = f" from {self.url}" if self.url else ""
-        return "\n".join([f"{self.subject}{origin} is not valid, {count}:", *(f"  {p}" for p in errors)])
+        lines = [f"{self.subject}{origin} is not valid, {count}:", *(f"  {p}" for p in errors[:_SHOWN])]
+        if len(errors) > _SHOWN:
+            lines.append(f"  and {len(errors) - _SHOWN:,} more, see .problems")
+        return "\n".join(lines)
 
 
 class NoSupportedInterfaceError(A2ADiscoveryError):

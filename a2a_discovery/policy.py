@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import unicodedata
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from a2a_discovery.errors import A2ADiscoveryError
 
 # Space and controls end or split a request line, a backslash is a slash to some parsers, the rest is no URL character
 # (RFC 3986 §2).
 _FORBIDDEN = re.compile(r'[\x00-\x20\x7f-\xa0\\<>"`{}|^]')
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_HOST = re.compile(r"[^\s/?#@:\[\]]+")
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/?#]*))?([^?#]*)(\?[^#]*)?(#.*)?", re.DOTALL)
+# A bracketed IPv6 address, or a name or IPv4 address: nothing before, between or behind (RFC 3986 §3.2.2).
+_AUTHORITY = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:@/?#%]+))(?::([0-9]{0,5}))?")
+# Letters, digits, hyphens and underscores, and whatever is not ASCII (RFC 1035 §2.3.4; IDNA is left to the lookup), but
+# for the full stop that IDNA takes for a dot.
+_LABEL = re.compile(r"[^\x00-\x2c./:-@\[-^`{-\x7f\u3002]{1,63}")
+# Some lookups read such a name as an IPv4 address in another notation: 0x7f.1 (the URL standard's "ends in a number").
+_NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -42,10 +48,11 @@ class Url:
     @property
     def is_loopback(self) -> bool:
         """Whether the host is this machine, by name or number (RFC 6761 §6.3, RFC 1122 §3.2.1.3, RFC 4291 §2.5.3)."""
-        if self.host == "localhost" or self.host.endswith(".localhost"):
+        name = self.host.removesuffix(".")
+        if name == "localhost" or name.endswith(".localhost"):
             return True
-        address = _ip(self.host)
-        return address is not None and address.is_loopback
+        address = _ip(name)
+        return address is not None and _plain(address).is_loopback
 
     def without_query(self) -> str:
         """The URL up to its path, fit for a log: a query may hold a key."""
@@ -65,23 +72,19 @@ def parse_url(url: str) -> Url:
     """
     if _FORBIDDEN.search(url):
         raise UrlRefusedError("it holds a space, a control character or another character that no URL may hold")
-    scheme = _SCHEME.match(url)
-    if scheme is None:
+    parts = _URL.fullmatch(url)
+    if parts is None:
         raise UrlRefusedError("it is not absolute: write https://host/path")
-    name = scheme.group()[:-1].lower()
-    if name not in _DEFAULT_PORTS:
-        raise UrlRefusedError(f"its scheme is {name!r}: only https, and http on this machine, is called")
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        raise UrlRefusedError("its host or port cannot be read") from None
-    if "@" in parts.netloc:
-        raise UrlRefusedError("it holds a user name or password: credentials do not belong into a URL")
-    if not host or not parts.netloc:
+    scheme, authority = parts[1].lower(), parts[2]
+    if scheme not in _DEFAULT_PORTS:
+        raise UrlRefusedError(f"its scheme is {scheme!r}: only https, and http on this machine, is called")
+    if not authority:
         raise UrlRefusedError("it names no host")
-    rest = parts.path + (f"?{parts.query}" if parts.query else "")
-    return _checked(Url(name, host, _DEFAULT_PORTS[name] if port is None else port, rest))
+    if "@" in authority:
+        raise UrlRefusedError("it holds a user name or password: credentials do not belong into a URL")
+    host, port = _split_authority(authority)
+    rest = parts[3] + (parts[4] if parts[4] not in (None, "?") else "")
+    return Url(scheme, host, _DEFAULT_PORTS[scheme] if port is None else port, rest)
 
 
 def parse_grpc_address(address: str) -> tuple[Url, str | None]:
@@ -110,8 +113,10 @@ def parse_grpc_address(address: str) -> tuple[Url, str | None]:
     authority, slash, path = authority.partition("/")
     if any(mark in authority for mark in "@?#"):
         raise UrlRefusedError("it holds more than a host and a port: write host:port")
+    if authority.endswith(":") and not separator:
+        raise UrlRefusedError("its port is missing: write host:port")
     host, port = _split_authority(authority)
-    url = _checked(Url("https", host, 443 if port is None else port, ""))
+    url = Url("https", host, 443 if port is None else port, "")
     plain = scheme == "http" or (scheme not in ("https", "grpcs") and url.is_loopback)
     if plain:
         url = Url("http", url.host, 80 if port is None and scheme == "http" else url.port, "")
@@ -120,25 +125,36 @@ def parse_grpc_address(address: str) -> tuple[Url, str | None]:
 
 
 def _split_authority(authority: str) -> tuple[str, int | None]:
-    bracketed = re.fullmatch(r"\[([0-9A-Fa-f:.]+)\](?::([0-9]{1,5}))?", authority)
-    plain = re.fullmatch(rf"({_HOST.pattern})(?::([0-9]{{1,5}}))?", authority)
-    found = bracketed or plain
+    """Host in lower case, and port, of ``host[:port]``."""
+    found = _AUTHORITY.fullmatch(authority)
     if found is None:
-        raise UrlRefusedError("it is not host:port")
-    return found[1].lower(), int(found[2]) if found[2] else None
-
-
-def _checked(url: Url) -> Url:
-    if not 0 < url.port < 65536:
-        raise UrlRefusedError(f"port {url.port} does not exist")
-    address = _ip(url.host)
-    if address is None and (":" in url.host or not _HOST.fullmatch(url.host)):
-        raise UrlRefusedError("its host cannot be read")
-    if address is not None and address.is_unspecified:
+        raise UrlRefusedError("its host or port cannot be read")
+    bracketed, name = found[1], found[2]
+    host = (bracketed or name).lower()
+    address = _ip(host)
+    if bracketed:
+        if not isinstance(address, ipaddress.IPv6Address):
+            raise UrlRefusedError("its host cannot be read: only an IPv6 address stands in brackets")
+    elif address is None:
+        _check_name(host)
+    if address is not None and _plain(address).is_unspecified:
         raise UrlRefusedError(
-            f"{url.host} is an address to listen on, not one to call: the agent published its bind address"
+            f"{host} is an address to listen on, not one to call: the agent published its bind address"
         )
-    return url
+    port = int(found[3]) if found[3] else None
+    if port is not None and not 0 < port < 65536:
+        raise UrlRefusedError(f"port {port} does not exist")
+    return host, port
+
+
+def _check_name(host: str) -> None:
+    labels = host.removesuffix(".").split(".")
+    # Another spelling of the same name, full-width digits for one, would be another name here than to the lookup.
+    spelled_plainly = unicodedata.is_normalized("NFKC", host)
+    if len(host) > 253 or not spelled_plainly or not all(_LABEL.fullmatch(label) for label in labels):
+        raise UrlRefusedError("its host is no name that can be looked up")
+    if _NUMBER.fullmatch(labels[-1]):
+        raise UrlRefusedError("its host is a number, but no IP address in the usual notation")
 
 
 def _ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
@@ -146,6 +162,11 @@ def _ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         return ipaddress.ip_address(host)
     except ValueError:
         return None
+
+
+def _plain(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """The IPv4 address that an IPv6 address stands for (::ffff:127.0.0.1), or the address itself."""
+    return (address.ipv4_mapped or address) if isinstance(address, ipaddress.IPv6Address) else address
 
 
 @dataclass(frozen=True, slots=True)

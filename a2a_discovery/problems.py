@@ -111,6 +111,14 @@ class Findings:
 # json.dumps would make an encoder for each call.
 quoted = json.JSONEncoder(ensure_ascii=False).encode
 
+# Every problem below a key repeats it.
+_LONGEST_KEY = 120
+
+
+def shorten(text: str, limit: int = 60) -> str:
+    """The text, or its start when it is long."""
+    return text if len(text) <= limit else f"{text[:limit]}…"
+
 
 def member(path: str, name: str) -> str:
     """The path of a field in the object at ``path``."""
@@ -118,8 +126,8 @@ def member(path: str, name: str) -> str:
 
 
 def entry(path: str, key: str) -> str:
-    """The path of a map entry: ``securitySchemes["b"]``."""
-    return f"{path}[{quoted(key)}]"
+    """The path of a map entry: ``securitySchemes["b"]``; a key that is very long is cut."""
+    return f"{path}[{quoted(shorten(key, _LONGEST_KEY))}]"
 
 
 def element(path: str, index: int) -> str:

@@ -142,7 +142,12 @@ def _syntax(text: bytes, exc: orjson.JSONDecodeError) -> str:
         return "the document is empty; a JSON object is needed"
     if start == b"<":
         return "this is HTML or XML, not JSON"
-    return f"this is not JSON: {exc.msg} (line {exc.lineno}, column {exc.colno})"
+    place = f"(line {exc.lineno}, column {exc.colno})"
+    if "depth" in exc.msg or "recursion" in exc.msg.lower():
+        return f"this is nested deeper than the 1,024 levels of arrays and objects that are read {place}"
+    if "infinity" in exc.msg:
+        return f"this holds a number that is too large for a double {place}"
+    return f"this is not JSON: {exc.msg} {place}"
 
 
 def _unreadable(subject: str, rule: Any, message: str, source: str = _JSON) -> CardError:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -321,12 +322,26 @@ def test_a_closed_pipe_ends_quietly() -> None:
 def test_an_interrupt_ends_quietly() -> None:
     with Server(lambda exchange: exchange.stopped.wait(10) and None) as server:
         command = [*COMMAND, "card", "get", server.url]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        # Whoever runs the tests in the background has the signal ignored, and its children too.
+        heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heard
+        ) as process:
             while not server.seen:
                 assert process.poll() is None
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=10)
     assert (process.returncode, out, err) == (130, "", "")
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-", ">/dev/full"])
+def test_streams_that_are_closed_or_full(closed: str) -> None:
+    reference = "-" if closed == "<&-" else f"'{BENCH_CARD}'"
+    script = f"'{sys.executable}' -m a2a_discovery.cli card get {reference} {closed}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=30)
+    assert done.returncode == {"<&-": 3, ">/dev/full": 1}.get(closed, 0)
+    assert len(done.stderr.splitlines()) == (closed in ("<&-", ">/dev/full"))
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,10 @@ from a2a_discovery.policy import Url, UrlPolicy, UrlRefusedError, parse_grpc_add
         ("https://a.test", Url("https", "a.test", 443, "")),
         ("HTTPS://A.test:8443/x?y=1#z", Url("https", "a.test", 8443, "/x?y=1")),
         ("http://[::1]:80/", Url("http", "::1", 80, "/")),
+        ("https://a.test:/x?", Url("https", "a.test", 443, "/x")),
+        ("https://a_b.test./?", Url("https", "a_b.test.", 443, "/")),
+        ("https://bücher.test/ü", Url("https", "bücher.test", 443, "/ü")),
+        ("https://xn--bcher-kva.test", Url("https", "xn--bcher-kva.test", 443, "")),
     ],
 )
 def test_parse(text: str, url: Url) -> None:
@@ -26,7 +30,10 @@ def test_parse(text: str, url: Url) -> None:
     ["", "/rpc", "a.test", "//a.test", "ftp://a.test", "file:///etc/passwd", "javascript:alert(1)", "https://", "https:///rpc",
      "https://user@a.test", "https://user:pw@a.test", "https://a.test\\@b.test", "https://a.test/\x00", "https://a.test/ x",
      "https://a.test\n", "https://a.test:0", "https://a.test:99999", "https://a.test:x", "https://[::1", "https://[zz]",
-     "https://0.0.0.0/", "http://[::]:8000", "https:a.test", "https://a.test\u00a0"],
+     "https://0.0.0.0/", "http://[::]:8000", "http://[::1].evil.test/", "http://[::1]evil.test/", "http://evil.test[::1]/",
+     "https://evil[::1]:80/", "https://[v1.evil.test]/x", "https://[127.0.0.1]/", "https://0/", "https://0x7f.1/", "https://127.1/",
+     "https://00000000/", "https://[::ffff:0.0.0.0]/", "https://a..test/", "https://.test/", "https://*.test/", "https://a%2eb/",
+     "https://１２７.0.0.1/", "https://a。test/", f"https://{'a' * 64}.test/", f"https://{'a.' * 127}test/", "https:a.test", "https://a.test\u00a0"],
 )  # fmt: skip
 def test_refused(text: str) -> None:
     with pytest.raises(UrlRefusedError):
@@ -68,7 +75,7 @@ def test_grpc_addresses(text: str, url: str, remark: bool) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", ":443", "g.test:", "g.test:0", "g.test:99999", "g.test:x", "user@g.test:1", "unix:/tmp/s", "ftp://g.test:1", "::1",
-     "g.test:1?x", "dns://8.8.8.8/g.test:1", "0.0.0.0:50051", "[::]:1", "g test:1", "https://", "https://u:p@g.test"],
+     "g.test:1?x", "dns://8.8.8.8/g.test:1", "0.0.0.0:50051", "[::]:1", "g..test:1", "[::1].g.test:1", "0:1", "g test:1", "https://", "https://u:p@g.test"],
 )  # fmt: skip
 def test_no_grpc_address(text: str) -> None:
     with pytest.raises(UrlRefusedError):
@@ -84,6 +91,9 @@ def test_no_grpc_address(text: str) -> None:
         ("http://agent.localhost", True),
         ("http://127.9.9.9", True),
         ("http://[::1]", True),
+        ("http://[::ffff:127.0.0.1]", True),
+        ("http://localhost.", True),
+        ("http://notlocalhost", False),
         ("http://192.168.0.1", False),
         ("http://localhost.a.test", False),
     ],

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -18,7 +18,7 @@ from a2a_discovery.card import inspect_card
 from a2a_discovery.cli import draw
 from a2a_discovery.cli.load import CommandError, Document, ExitCode, load
 from a2a_discovery.cli.sheet import Sheet
-from a2a_discovery.cli.terminal import clean, clean_lines, console, json_text, prepare_streams
+from a2a_discovery.cli.terminal import clean, clean_lines, console, json_text, nowhere, prepare_streams
 from a2a_discovery.errors import MissingExtraError
 from a2a_discovery.problems import Problem
 
@@ -136,7 +136,22 @@ def demo_server(
 def run() -> None:
     """Run the command line on ``sys.argv`` and exit."""
     prepare_streams()
-    app(prog_name="a2a-discovery")
+    try:
+        app(prog_name="a2a-discovery")
+    except SystemExit:
+        try:
+            sys.stdout.flush()
+        except OSError as exc:
+            _unwritable(exc)
+        raise
+    except OSError as exc:
+        _unwritable(exc)
+
+
+def _unwritable(exc: OSError) -> NoReturn:
+    sys.stdout = nowhere()  # or the interpreter tries once more when it ends
+    typer.echo(f"a2a-discovery: the output cannot be written: {exc.strerror}", err=True)
+    raise SystemExit(ExitCode.FAILED)
 
 
 @contextmanager

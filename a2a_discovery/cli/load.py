@@ -54,6 +54,8 @@ def load(reference: str, *, timeout: float) -> Document:
         CommandError: there is no document to be had.
     """
     if reference == "-":
+        if sys.stdin is None:
+            raise CommandError("standard input is closed", ExitCode.NO_CARD)
         return Document(_read(sys.stdin.buffer), "standard input")
     if _is_file(reference) or reference.startswith(("/", "./", "../")):
         return _from_file(reference)
@@ -98,6 +100,6 @@ def _from_url(url: str, timeout: float) -> Document:
     except FetchTimeoutError as exc:
         raise CommandError(str(exc), ExitCode.TIMEOUT) from exc
     except FetchError as exc:
-        code = ExitCode.CREDENTIALS if exc.status in (401, 403) else ExitCode.NO_CARD
+        code = ExitCode.CREDENTIALS if exc.status in (401, 403, 407) else ExitCode.NO_CARD
         raise CommandError(str(exc), code) from exc
     return Document(found.body, found.url)

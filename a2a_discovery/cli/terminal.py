@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import codecs
 import json
+import os
 import re
 import sys
 import unicodedata
+from pathlib import Path
 from typing import Any, Final, TextIO
 
 from rich.console import Console
@@ -55,9 +57,17 @@ def console(stream: TextIO) -> Console:
 def prepare_streams() -> None:
     """Let standard output and error take any character: what their encoding lacks is written in ASCII."""
     codecs.register_error(_PLAIN_ERRORS, _plain)
+    # A stream that the caller closed is None.
+    sys.stdout = sys.stdout or nowhere()
+    sys.stderr = sys.stderr or nowhere()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors=_PLAIN_ERRORS)
+
+
+def nowhere() -> TextIO:
+    """A stream that takes everything and keeps nothing."""
+    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def _is_safe(char: str) -> bool:
