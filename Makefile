@@ -68,7 +68,7 @@ demo: .venv/.made ## start sample agents on this machine, read their cards, choo
 build: .venv/.made ## build the wheel and the source archive into dist/
 	@$(DEV) -m pip install -qq --disable-pip-version-check build
 	@rm -rf dist
-	@$(DEV) -m build --quiet && ls dist
+	@$(DEV) -m build >/dev/null && ls dist
 
 clean: ## remove the environments and caches
 	rm -rf .venv .venv-codegen .venv-oldest dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -112,11 +112,22 @@ def _failure_message(url: Url, exc: Exception) -> str:
         # httpx reads it even where redirects are not followed.
         return "it redirects to a Location that cannot be read"
     if isinstance(exc, httpx.RemoteProtocolError | httpx.NetworkError | OSError):
-        hung_up = "disconnected" in str(exc) or not isinstance(exc, httpx.RemoteProtocolError)
-        symptom = "it hung up without an answer" if hung_up else "its answer is not HTTP/1"
-        tls = ", or a port that speaks TLS only (https://)" if url.scheme == "http" else ""
-        return f"{symptom}: this may be a gRPC port{tls}"
+        return _protocol_message(url, exc)
     return f"the request failed ({type(exc).__name__})"
+
+
+def _protocol_message(url: Url, exc: Exception) -> str:
+    told = str(exc)
+    if not isinstance(exc, httpx.RemoteProtocolError) or "disconnected" in told:
+        symptom = "it hung up without an HTTP answer"
+    elif "status line" in told or "request line" in told:
+        symptom = "its answer is not HTTP/1"
+    elif "too long" in told:
+        return "its header is larger than is read"
+    else:
+        return "its header is not valid HTTP/1"
+    tls = ", or a port that speaks TLS only (https://)" if url.scheme == "http" else ""
+    return f"{symptom}: this may be a gRPC port{tls}"
 
 
 def _connect_message(url: Url, causes: list[BaseException]) -> str:

@@ -10,6 +10,7 @@ from a2a_discovery._gen.operations import FLAGS, OPERATIONS
 from a2a_discovery._operation import Flag
 from a2a_discovery.dataclasses import as_message
 from a2a_discovery.errors import A2AError, UnsupportedOperationError
+from a2a_discovery.types import AgentCard
 
 
 def refusal(card: Any, operation: str, request: Any = None) -> A2AError | None:
@@ -22,10 +23,10 @@ def refusal(card: Any, operation: str, request: Any = None) -> A2AError | None:
     """
     known = OPERATIONS.get(operation)
     if known is None:
-        close = get_close_matches(operation, OPERATIONS, n=1)
+        close = get_close_matches(str(operation), OPERATIONS, n=1)
         hint = f"; was {close[0]} meant?" if close else ""
         return UnsupportedOperationError(f"A2A 1.0 has no operation {operation!r}{hint}", local=True)
-    capabilities = as_message(card).capabilities
+    capabilities = as_message(card, AgentCard).capabilities
     if known.flag is not None and not getattr(capabilities, known.flag.field):
         return _error(known.flag, operation)
     push = FLAGS["push_notifications"]

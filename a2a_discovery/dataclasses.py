@@ -38,10 +38,10 @@ def to_dataclass(message: Message) -> Any:
         MissingExtraError: betterproto2 is not installed.
         TypeError: ``message`` is not one of ``a2a_discovery.types``.
     """
-    name = message.DESCRIPTOR.name
-    if type(message) is not getattr(types, name, None):
-        raise TypeError(f"{message.DESCRIPTOR.full_name} is not a message of a2a_discovery.types")
-    return _pairs()[name].parse(message.SerializeToString())
+    if not isinstance(message, Message):
+        raise TypeError(f"{type(message).__name__} is not a message of a2a_discovery.types")
+    _check_ours(message)
+    return _pairs()[message.DESCRIPTOR.name].parse(message.SerializeToString())
 
 
 def from_dataclass(obj: Any) -> Message:
@@ -58,9 +58,23 @@ def from_dataclass(obj: Any) -> Message:
     raise TypeError(f"{type(obj).__name__} is neither a message of a2a_discovery.types nor one of its dataclasses")
 
 
-def as_message(obj: Any) -> Any:
-    """``obj`` itself when it is a protobuf message, the message of a dataclass otherwise."""
-    return obj if isinstance(obj, Message) else from_dataclass(obj)
+def as_message(obj: Any, cls: type[Message] | None = None) -> Any:
+    """``obj`` itself when it is a message of ``a2a_discovery.types``, the message of a dataclass otherwise.
+
+    Raises:
+        TypeError: it is neither, or not a ``cls``.
+    """
+    message = obj if isinstance(obj, Message) else from_dataclass(obj)
+    _check_ours(message)
+    if cls is not None and type(message) is not cls:
+        raise TypeError(f"expected {cls.DESCRIPTOR.name}, found {message.DESCRIPTOR.name}")
+    return message
+
+
+def _check_ours(message: Message) -> None:
+    descriptor = message.DESCRIPTOR
+    if type(message) is not getattr(types, descriptor.name, None):
+        raise TypeError(f"{descriptor.full_name} is not a message of a2a_discovery.types")
 
 
 @cache

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from a2a_discovery._frozen import Picklable, frozen
+
 if TYPE_CHECKING:
     from a2a_discovery.types import AgentCard
 
 
 @dataclass(frozen=True, slots=True)
-class FetchedDocument:
+class FetchedDocument(Picklable):
     """An answer with status 200 and its whole body.
 
     Attributes:
@@ -31,9 +33,12 @@ class FetchedDocument:
     body: bytes = field(repr=False)
     redirects: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "headers", frozen(self.headers))
+
 
 @dataclass(frozen=True, slots=True)
-class ResolvedCard:
+class ResolvedCard(Picklable):
     """A card and where it came from.
 
     Attributes:
@@ -51,3 +56,6 @@ class ResolvedCard:
     data: bytes = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
     redirects: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "headers", frozen(self.headers))

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from types import MappingProxyType
 from typing import Any, Final
 
+from a2a_discovery._frozen import Picklable, frozen
 from a2a_discovery.dataclasses import as_message
 from a2a_discovery.errors import NoSupportedInterfaceError
 from a2a_discovery.policy import UrlPolicy, UrlRefusedError
@@ -38,20 +38,32 @@ def _letters(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Support:
-    """What a client speaks: each binding with the protocol versions (Major.Minor) that it speaks over it."""
+class Support(Picklable):
+    """What a client speaks: each binding with the protocol versions (Major.Minor) that it speaks over it.
+
+    Raises:
+        ValueError: a version is not Major.Minor.
+    """
 
     bindings: Mapping[str, Iterable[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        copied = {binding: tuple(versions) for binding, versions in self.bindings.items()}
-        object.__setattr__(self, "bindings", MappingProxyType(copied))
+        copied = {binding: _versions(versions) for binding, versions in self.bindings.items()}
+        object.__setattr__(self, "bindings", frozen(copied))
 
     @classmethod
     def default(cls) -> Support:
         """Version 1.0 over JSONRPC and HTTP+JSON, and over GRPC when grpcio is installed."""
         bindings = ["JSONRPC", "HTTP+JSON", *(["GRPC"] if find_spec("grpc") else [])]
         return cls(dict.fromkeys(bindings, ("1.0",)))
+
+
+def _versions(versions: Iterable[str]) -> tuple[str, ...]:
+    listed = [versions] if isinstance(versions, str) else list(versions)
+    for version in listed:
+        if not isinstance(version, str) or major_minor(version) != version:
+            raise ValueError(f"{version!r} is not Major.Minor, as in Support(bindings={{'JSONRPC': ['1.0']}})")
+    return tuple(listed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +99,7 @@ def select_interface(card: Any, support: Support | None = None, *, policy: UrlPo
     Raises:
         NoSupportedInterfaceError: no entry qualifies; ``.skipped`` says why for each.
     """
-    checked: AgentCard = as_message(card)
+    checked: AgentCard = as_message(card, AgentCard)
     support = support or Support.default()
     policy = policy or UrlPolicy()
     skipped: list[Skipped] = []

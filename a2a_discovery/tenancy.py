@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from a2a_discovery.dataclasses import as_message, to_dataclass
 from a2a_discovery.errors import TenantMismatchError
+from a2a_discovery.types import AgentInterface, SendMessageRequest
 
 R = TypeVar("R")
 
@@ -18,14 +19,24 @@ def with_tenant(request: R, interface: Any) -> R:
         interface: the selected ``AgentInterface``, or its dataclass.
 
     Raises:
-        TenantMismatchError: the request already names another tenant.
+        TenantMismatchError: the request already names another tenant, itself or in its push configuration.
     """
     message = as_message(request)
-    tenant = as_message(interface).tenant
-    if message.tenant and message.tenant != tenant:
-        raise TenantMismatchError(message.tenant, tenant)
+    if "tenant" not in message.DESCRIPTOR.fields_by_name:
+        raise TypeError(f"{message.DESCRIPTOR.name} is not a request: it has no tenant")
+    tenant = as_message(interface, AgentInterface).tenant
+    for named in _tenants(message):
+        if named and named != tenant:
+            raise TenantMismatchError(named, tenant)
     copy = type(message)()
     copy.CopyFrom(message)
     copy.tenant = tenant
     same_kind: R = copy if message is request else to_dataclass(copy)
     return same_kind
+
+
+def _tenants(request: Any) -> list[str]:
+    named = [request.tenant]
+    if isinstance(request, SendMessageRequest):
+        named.append(request.configuration.task_push_notification_config.tenant)
+    return named

@@ -228,6 +228,24 @@ def test_problems_are_bounded_and_no_error_is_lost_among_warnings() -> None:
     assert [p.path for p in report.errors] == ["skills[10500].id"]
 
 
+def test_long_keys_do_not_swell_the_paths() -> None:
+    card = changed(securityRequirements=[{"schemes": {"k" * 100_000: {"list": [1] * 1000}}}])
+    report = inspect_card(card)
+    assert len(report.errors) == 1000
+    assert max(len(p.path) + len(p.message) for p in report.problems) < 1000
+    assert len(str(CardError(report.problems))) < 100_000
+    text = '{"' + "x" * 10_000 + '": {"a": 1, "a": 2}}'
+    assert max(len(p.path) for p in inspect_card(text).errors) < 200
+
+
+@pytest.mark.parametrize("old", ["url", "preferredTransport", "security", "supportsAuthenticatedExtendedCard"])
+def test_any_old_name_without_interfaces_is_an_error(old: str) -> None:
+    card = {name: value for name, value in GOOD.items() if name != "supportedInterfaces"} | {old: "https://a.test"}
+    report = inspect_card(card)
+    assert {(p.path, p.rule) for p in report.errors} == {("supportedInterfaces", "required"), (old, "legacy")}
+    assert all("[]," not in p.message for p in report.errors)
+
+
 def test_a_deep_or_cyclic_document_is_bounded() -> None:
     cycle: dict[str, Any] = {}
     cycle["a"] = cycle

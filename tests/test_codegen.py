@@ -111,10 +111,12 @@ def test_a_clean_tree_has_no_drift(clone: Path) -> None:
 def test_drift_is_seen(clone: Path, name: str) -> None:
     with (clone / name).open("a", encoding="utf-8") as file:
         file.write("# edited\n")
-    done = run("-m", "codegen", "--check", cwd=clone)
-    assert done.returncode == 1
-    assert name in done.stderr
-    assert run("-m", "codegen", "--check", cwd=clone).returncode == 0  # mended
+    for _ in range(2):  # looking changes nothing
+        done = run("-m", "codegen", "--check", cwd=clone)
+        assert done.returncode == 1
+        assert name in done.stderr
+    assert run("-m", "codegen", cwd=clone).returncode == 0
+    assert run("-m", "codegen", "--check", cwd=clone).returncode == 0
 
 
 def test_a_schema_that_was_not_generated_is_drift(clone: Path) -> None:

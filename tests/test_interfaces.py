@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from a2a_discovery import NoSupportedInterfaceError, Support, UrlPolicy, parse_c
 from a2a_discovery.interfaces import major_minor, similar_binding
 from a2a_discovery.types import AgentCard, AgentInterface
 from tests.cases import body, load
+from tests.interop.sdk import a2a_pb2 as official
 
 SELECTED = [c for c in load("cards") if "select" in c]
 
@@ -85,6 +87,26 @@ def test_support_is_immutable() -> None:
     assert dict(support.bindings) == {"JSONRPC": ("1.0",)}
     with pytest.raises(TypeError):
         support.bindings["GRPC"] = ("1.0",)  # type: ignore[index]
+
+
+def test_support_takes_major_minor_only() -> None:
+    assert dict(Support({"JSONRPC": "1.0"}).bindings) == {"JSONRPC": ("1.0",)}
+    for version in ("1", "1.0.1", "", "latest", 1.0):
+        with pytest.raises(ValueError, match=r"not Major\.Minor"):
+            Support({"JSONRPC": [version]})  # type: ignore[list-item]
+
+
+def test_support_survives_copying_and_pickling() -> None:
+    support = Support({"JSONRPC": ["1.0"], "GRPC": ["1.0"]})
+    for again in (copy.copy(support), copy.deepcopy(support), pickle.loads(pickle.dumps(support))):
+        assert again == support
+        assert isinstance(again.bindings, type(support.bindings))
+
+
+@pytest.mark.parametrize("stranger", [AgentInterface(), None, {"supportedInterfaces": []}, official.AgentCard()])
+def test_what_is_no_card_is_a_type_error(stranger: object) -> None:
+    with pytest.raises(TypeError, match=r"AgentCard|a2a_discovery\.types"):
+        select_interface(stranger)
 
 
 def test_default_support_is_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from importlib.metadata import version
 
 import pytest
 
@@ -25,6 +26,10 @@ def test_every_public_name_is_there_and_documented(name: str) -> None:
     value = getattr(a2a_discovery, name)
     assert value.__doc__ or hasattr(value, "DESCRIPTOR")  # protobuf gives its classes no docstring
     assert name in dir(a2a_discovery)
+
+
+def test_the_version() -> None:
+    assert a2a_discovery.__version__ == version("a2a-discovery")
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from google.protobuf import json_format
 from google.protobuf.message import Message
+from google.protobuf.struct_pb2 import Struct
 
 from a2a_discovery import CardError, protojson, types
 from tests.strategies import MESSAGES
@@ -25,6 +26,7 @@ def refused(cls: type[Message], document: Any) -> tuple[str, str]:
     [
         (types.GetTaskRequest, {"id": "t", "historyLength": "5"}),
         (types.GetTaskRequest, {"id": "t", "historyLength": 5.0}),
+        (types.GetTaskRequest, {"id": "t", "historyLength": 1e3}),
         (types.GetTaskRequest, {"id": "t", "history_length": -5}),
         (types.Part, {"raw": "_-8"}),
         (types.Part, {"raw": "/+8="}),
@@ -50,6 +52,9 @@ def test_rarer_forms_are_read_as_protobuf_reads_them(cls: type[Message], documen
         (types.GetTaskRequest, {"historyLength": 1.5}, "historyLength"),
         (types.GetTaskRequest, {"historyLength": True}, "historyLength"),
         (types.GetTaskRequest, {"historyLength": "5 "}, "historyLength"),
+        (types.GetTaskRequest, {"historyLength": "1.5"}, "historyLength"),
+        (types.GetTaskRequest, {"historyLength": "1e10"}, "historyLength"),
+        (types.GetTaskRequest, {"historyLength": "1_0"}, "historyLength"),
         (types.Part, {"raw": "a"}, "raw"),
         (types.Part, {"raw": "a b="}, "raw"),
         (types.Part, {"raw": [1]}, "raw"),
@@ -199,6 +204,29 @@ def test_what_has_no_json_form_is_an_error(message: Message) -> None:
 @pytest.mark.parametrize("cls", MESSAGES, ids=lambda cls: cls.__name__)
 def test_an_empty_object_is_an_empty_message(cls: type[Message]) -> None:
     assert protojson.loads(cls, b"{}") == cls() == protojson.loads(cls, {})
+
+
+@pytest.mark.parametrize("text", ["1e3", "1000", "1000.0", "10E+2"])
+def test_quoted_numbers_may_have_an_exponent(text: str) -> None:
+    """The older json_format does not read them, the ProtoJSON mapping does."""
+    assert protojson.loads(types.ListTasksRequest, json.dumps({"pageSize": text})).page_size == 1000
+
+
+@pytest.mark.parametrize("stranger", [None, dict, "Task", Struct])
+def test_what_is_no_message_class_is_a_type_error(stranger: Any) -> None:
+    with pytest.raises(TypeError, match=r"a2a_discovery\.types"):
+        protojson.loads(stranger, b"{}")
+    with pytest.raises(TypeError, match=r"a2a_discovery\.types"):
+        protojson.dumps(stranger)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("[" * 2000 + "]" * 2000, "1,024 levels"), ("[1e999]", "too large for a double"), ("[,]", "not JSON")],
+)
+def test_limits_are_told_from_syntax(text: str, told: str) -> None:
+    with pytest.raises(CardError, match=told):
+        protojson.loads(types.Task, text)
 
 
 def test_sizes_and_syntax() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import gc
 import gzip
 import inspect
 import logging
 import os
+import pickle
 import socket
 import ssl
 import threading
@@ -733,18 +735,18 @@ async def test_web_page(world: World, content_type: str, body: bytes) -> None:
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (b"", "hung up without an answer: this may be a gRPC port"),
+        (b"", "hung up without an HTTP answer: this may be a gRPC port"),
         (b"\x00\x00\x12\x04\x00\x00\x00\x00\x00" + b"x" * 18, "not HTTP/1: this may be a gRPC port"),
-        (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", "not HTTP/1"),
-        (b"HTTP/1.1 101 Switching Protocols\r\n\r\n", "not HTTP/1"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", "not HTTP/1: this may be a gRPC port"),
+        (b"HTTP/1.1 101 Switching Protocols\r\n\r\n", "not valid HTTP/1|larger than is read"),
         (b"\x15\x03\x03\x00\x02\x02\x46", "not HTTP/1.*TLS|hung up.*TLS"),
         (b"HTTP/1.1 2x0 OK\r\n\r\n", "not HTTP/1"),
-        (b"HTTP/1.1 200 OK\r\nb\xff\x00d: x\r\n\r\n", "not HTTP/1"),
-        (b"HTTP/1.1 200 OK\r\nX: a\x00b\r\n\r\n", "not HTTP/1"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", "not HTTP/1"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "not HTTP/1"),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: weird\r\n\r\n", "not HTTP/1"),
-        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000, "not HTTP/1"),
+        (b"HTTP/1.1 200 OK\r\nb\xff\x00d: x\r\n\r\n", "not valid HTTP/1|larger than is read"),
+        (b"HTTP/1.1 200 OK\r\nX: a\x00b\r\n\r\n", "not valid HTTP/1|larger than is read"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", "not valid HTTP/1|larger than is read"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "not valid HTTP/1|larger than is read"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: weird\r\n\r\n", "not valid HTTP/1|larger than is read"),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000, "not valid HTTP/1|larger than is read"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{}", "broke before"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{}", "broke before"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "broke before"),
@@ -770,7 +772,7 @@ async def test_reset(world: World) -> None:
         exchange.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
 
     with Server(handler) as server:
-        await failure(world, server.url, "hung up without an answer")
+        await failure(world, server.url, "hung up without an HTTP answer")
 
 
 async def test_grpc_port(world: World) -> None:
@@ -819,6 +821,18 @@ async def test_host_that_is_no_name(world: World, host: str) -> None:
         world, f"https://{host}", "no valid host name|cannot be resolved|no name that can be looked up"
     )
     assert error.__cause__ is not None
+
+
+async def test_what_was_found_survives_copying_and_pickling(world: World) -> None:
+    with Server(respond(200, CARD, "ETag: x")) as server:
+        async with world.resolver() as resolver:
+            found = await resolver.resolve(server.url)
+            document = await resolver.fetch(server.card_url)
+    for value in (found, document):
+        for again in (copy.deepcopy(value), pickle.loads(pickle.dumps(value))):
+            assert again == value
+            with pytest.raises(TypeError):
+                again.headers["etag"] = "y"
 
 
 async def test_proxy(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
