@@ -86,7 +86,7 @@ def _run(agents: dict[int, Any], sockets: list[socket.socket], lines: list[str])
 
 def _public_name(host: str) -> str:
     """What clients call the host: an address that means every interface is none that can be called."""
-    if host in ("localhost", *_LOOPBACK, "0.0.0.0", "::"):  # noqa: S104 - compared, not listened on
+    if host in ("", "localhost", *_LOOPBACK, "0.0.0.0", "::"):  # noqa: S104 - compared, not listened on
         return "localhost"
     return f"[{host}]" if ":" in host else host
 
