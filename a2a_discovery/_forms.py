@@ -161,8 +161,9 @@ def write_value(v: Any) -> Any:
 
 
 def _number(v: float) -> int | float:
+    if v.is_integer():
+        # -0.0 stays a float, so that its sign survives.
+        return int(v) if -(2**53) <= v <= 2**53 and (v or math.copysign(1, v) > 0) else v
     if not math.isfinite(v):
         raise UnwritableError(f"a Struct holds the number {v}, which JSON cannot")
-    whole = v.is_integer() and abs(v) <= 2**53
-    # -0.0 stays a float, so that its sign survives.
-    return int(v) if whole and (v or math.copysign(1, v) > 0) else v
+    return v

@@ -32,9 +32,24 @@ def generate(schema: Schema) -> str:
 
 def _writer(message: Message, always: list[str]) -> list[str]:
     lines = [f"def {snake(message.name)}(m: Any) -> dict[str, Any]:", "    o: dict[str, Any] = {}"]
+    members = message.oneofs
     for field in message.fields:
-        lines += [f"    {line}" for line in _field(field, f"{field.owner}.{field.name}" in always)]
+        if not field.oneof:
+            body = _field(field, f"{field.owner}.{field.name}" in always)
+        elif field is members[field.oneof][0]:
+            body = _oneof(field.oneof, members[field.oneof])
+        else:
+            continue
+        lines += [f"    {line}" for line in body]
     return [*lines, "    return o"]
+
+
+def _oneof(name: str, members: list[Field]) -> list[str]:
+    lines = [f'which = m.WhichOneof("{name}")']
+    for i, field in enumerate(members):
+        lines.append(f'{"elif" if i else "if"} which == "{field.name}":')
+        lines.append(f'    o["{field.json_name}"] = {_single(field, f"m.{field.name}")}')
+    return lines
 
 
 def _field(field: Field, always: bool) -> list[str]:

@@ -76,13 +76,14 @@ def task_status(m: Any) -> dict[str, Any]:
 
 def part(m: Any) -> dict[str, Any]:
     o: dict[str, Any] = {}
-    if m.HasField("text"):
+    which = m.WhichOneof("content")
+    if which == "text":
         o["text"] = m.text
-    if m.HasField("raw"):
+    elif which == "raw":
         o["raw"] = write_bytes(m.raw)
-    if m.HasField("url"):
+    elif which == "url":
         o["url"] = m.url
-    if m.HasField("data"):
+    elif which == "data":
         o["data"] = write_value(m.data)
     if m.HasField("metadata"):
         o["metadata"] = write_struct(m.metadata)
@@ -375,15 +376,16 @@ def security_requirement(m: Any) -> dict[str, Any]:
 
 def security_scheme(m: Any) -> dict[str, Any]:
     o: dict[str, Any] = {}
-    if m.HasField("api_key_security_scheme"):
+    which = m.WhichOneof("scheme")
+    if which == "api_key_security_scheme":
         o["apiKeySecurityScheme"] = api_key_security_scheme(m.api_key_security_scheme)
-    if m.HasField("http_auth_security_scheme"):
+    elif which == "http_auth_security_scheme":
         o["httpAuthSecurityScheme"] = http_auth_security_scheme(m.http_auth_security_scheme)
-    if m.HasField("oauth2_security_scheme"):
+    elif which == "oauth2_security_scheme":
         o["oauth2SecurityScheme"] = oauth2_security_scheme(m.oauth2_security_scheme)
-    if m.HasField("open_id_connect_security_scheme"):
+    elif which == "open_id_connect_security_scheme":
         o["openIdConnectSecurityScheme"] = openid_connect_security_scheme(m.open_id_connect_security_scheme)
-    if m.HasField("mtls_security_scheme"):
+    elif which == "mtls_security_scheme":
         o["mtlsSecurityScheme"] = mutual_tls_security_scheme(m.mtls_security_scheme)
     return o
 
@@ -450,15 +452,16 @@ def mutual_tls_security_scheme(m: Any) -> dict[str, Any]:
 
 def oauth_flows(m: Any) -> dict[str, Any]:
     o: dict[str, Any] = {}
-    if m.HasField("authorization_code"):
+    which = m.WhichOneof("flow")
+    if which == "authorization_code":
         o["authorizationCode"] = authorization_code_oauth_flow(m.authorization_code)
-    if m.HasField("client_credentials"):
+    elif which == "client_credentials":
         o["clientCredentials"] = client_credentials_oauth_flow(m.client_credentials)
-    if m.HasField("implicit"):
+    elif which == "implicit":
         o["implicit"] = implicit_oauth_flow(m.implicit)
-    if m.HasField("password"):
+    elif which == "password":
         o["password"] = password_oauth_flow(m.password)
-    if m.HasField("device_code"):
+    elif which == "device_code":
         o["deviceCode"] = device_code_oauth_flow(m.device_code)
     return o
 
@@ -683,22 +686,24 @@ def get_extended_agent_card_request(m: Any) -> dict[str, Any]:
 
 def send_message_response(m: Any) -> dict[str, Any]:
     o: dict[str, Any] = {}
-    if m.HasField("task"):
+    which = m.WhichOneof("payload")
+    if which == "task":
         o["task"] = task(m.task)
-    if m.HasField("message"):
+    elif which == "message":
         o["message"] = message(m.message)
     return o
 
 
 def stream_response(m: Any) -> dict[str, Any]:
     o: dict[str, Any] = {}
-    if m.HasField("task"):
+    which = m.WhichOneof("payload")
+    if which == "task":
         o["task"] = task(m.task)
-    if m.HasField("message"):
+    elif which == "message":
         o["message"] = message(m.message)
-    if m.HasField("status_update"):
+    elif which == "status_update":
         o["statusUpdate"] = task_status_update_event(m.status_update)
-    if m.HasField("artifact_update"):
+    elif which == "artifact_update":
         o["artifactUpdate"] = task_artifact_update_event(m.artifact_update)
     return o
 
