@@ -34,6 +34,7 @@ _SCHEMES: Final = {
 def note_legacy(card: Mapping[str, Any], findings: Findings) -> None:
     """Note every 0.3 shape in a decoded card. Errors are those that would be misread; the others are ignored."""
     _addresses(card, findings)
+    _capabilities(card, findings)
     _schemes(card, findings)
     for path, requirements in requirement_lists(card):
         for i, requirement in findings.while_room("error", objects(requirements)):
@@ -103,8 +104,20 @@ def _interfaces_of(card: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"url": url, "protocolBinding": binding, "protocolVersion": "1.0"} for url, binding in entries if url]
 
 
+def _capabilities(card: Mapping[str, Any], findings: Findings) -> None:
+    capabilities = card.get("capabilities")
+    if isinstance(capabilities, Mapping) and capabilities.get("stateTransitionHistory") is not None:
+        message = "this flag of 0.3 is gone; remove it"
+        findings.warn("capabilities.stateTransitionHistory", "legacy", message, _SOURCE)
+
+
 def _schemes(card: Mapping[str, Any], findings: Findings) -> None:
     for name, scheme in findings.while_room("error", entries(get(card, "securitySchemes"))):
+        key = get(scheme, "apiKeySecurityScheme") if isinstance(scheme, Mapping) else None
+        if isinstance(key, Mapping) and key.get("in") is not None and not key.get("location"):
+            where = f"{entry('securitySchemes', name)}.apiKeySecurityScheme.location"
+            found_there = f'"in", the name of 0.3, stands in its place: rename it, {_json(key["in"])}'
+            findings.amend(where, "required", found_there)
         kind = scheme.get("type") if isinstance(scheme, Mapping) else None
         if not isinstance(kind, str) or any(get(scheme, known) is not None for known in _SCHEMES.values()):
             continue

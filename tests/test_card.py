@@ -101,6 +101,19 @@ def test_old_schemes_are_errors_that_say_the_new_form(scheme: dict[str, Any], in
     assert instead in problem.message
 
 
+def test_an_api_key_whose_place_has_its_old_name() -> None:
+    scheme = {"apiKeySecurityScheme": {"in": "header", "name": "K"}}
+    report = inspect_card(changed(securitySchemes={**GOOD["securitySchemes"], "s": scheme}))
+    (problem,) = report.problems
+    assert problem.path == 'securitySchemes["s"].apiKeySecurityScheme.location'
+    assert '"in", the name of 0.3, stands in its place: rename it, "header"' in problem.message
+
+
+def test_a_flag_that_is_gone() -> None:
+    card = changed(capabilities={"stateTransitionHistory": True})
+    assert found(card) == {("warning", "capabilities.stateTransitionHistory", "legacy")}
+
+
 def test_a_new_scheme_may_keep_its_old_type_beside() -> None:
     scheme = {"type": "http", "httpAuthSecurityScheme": {"scheme": "bearer"}}
     card = parse_card(changed(securitySchemes={"s": scheme}, securityRequirements=[]))
