@@ -18,6 +18,8 @@ Shape = Literal["one", "many", "map"]
 # Longer than any name of the schema: such a key is unknown, and the path has to stay readable.
 _LONGEST_NAME = 60
 
+_MOST_STEPS = 60
+
 _KINDS: dict[int, Kind] = {
     FieldDescriptor.TYPE_STRING: "string",
     FieldDescriptor.TYPE_BOOL: "bool",
@@ -109,6 +111,10 @@ def _example_of_one(field: Field) -> str:
 def path_of(message: Descriptor, place: tuple[str | int, ...]) -> str:
     """The path of a place in a document: keys and indices from the root, written as the schema suggests."""
     path = ""
+    if len(place) > _MOST_STEPS:
+        # The middle would be cut out anyway; a hostile document must not have it written 10,000 times.
+        half = _MOST_STEPS // 2
+        place = (*place[:half], "…", *place[-half:])
     # What the object that the next key stands in is: a message, a map, free JSON, or unknown to the schema (None).
     node: Descriptor | Field | Literal["free"] | None = message
     for step in place:

@@ -16,6 +16,8 @@ from google.protobuf.message import Message
 from a2a_discovery import types
 from a2a_discovery.errors import MissingExtraError
 
+_CLASSES = "a2a_discovery._gen.betterproto.a2a"
+
 
 def classes() -> ModuleType:
     """The module of the generated dataclasses: ``classes().AgentCard(…)``.
@@ -24,7 +26,7 @@ def classes() -> ModuleType:
         MissingExtraError: betterproto2 is not installed.
     """
     try:
-        return import_module("a2a_discovery._gen.betterproto.a2a")
+        return import_module(_CLASSES)
     except ModuleNotFoundError as exc:
         if exc.name is None or exc.name.startswith("a2a_discovery"):
             raise
@@ -51,10 +53,11 @@ def from_dataclass(obj: Any) -> Message:
         MissingExtraError: betterproto2 is not installed.
         TypeError: ``obj`` is not one of the generated dataclasses.
     """
-    for name, cls in _pairs().items():
-        if type(obj) is cls:
-            message: Message = getattr(types, name).FromString(bytes(obj))
-            return message
+    if type(obj).__module__ == _CLASSES:  # or there is no need for betterproto2
+        for name, cls in _pairs().items():
+            if type(obj) is cls:
+                message: Message = getattr(types, name).FromString(bytes(obj))
+                return message
     raise TypeError(f"{type(obj).__name__} is neither a message of a2a_discovery.types nor one of its dataclasses")
 
 

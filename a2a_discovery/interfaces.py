@@ -48,6 +48,8 @@ class Support(Picklable):
     bindings: Mapping[str, Iterable[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.bindings, Mapping):
+            raise TypeError("bindings is a mapping, as in Support(bindings={'JSONRPC': ['1.0']})")
         copied = {binding: _versions(versions) for binding, versions in self.bindings.items()}
         object.__setattr__(self, "bindings", frozen(copied))
 
@@ -100,8 +102,10 @@ def select_interface(card: Any, support: Support | None = None, *, policy: UrlPo
         NoSupportedInterfaceError: no entry qualifies; ``.skipped`` says why for each.
     """
     checked: AgentCard = as_message(card, AgentCard)
-    support = support or Support.default()
-    policy = policy or UrlPolicy()
+    support = Support.default() if support is None else support
+    policy = UrlPolicy() if policy is None else policy
+    if not isinstance(support, Support) or not isinstance(policy, UrlPolicy):
+        raise TypeError("support is a Support, and policy a UrlPolicy")
     skipped: list[Skipped] = []
     for index, interface in enumerate(checked.supported_interfaces):
         reason = _refusal(interface, support, policy)

@@ -19,9 +19,8 @@ _FORBIDDEN = re.compile(r'[\x00-\x20\x7f-\xa0\\<>"`{}|^]')
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/?#]*))?([^?#]*)(\?[^#]*)?(#.*)?", re.DOTALL)
 # A bracketed IPv6 address, or a name or IPv4 address: nothing before, between or behind (RFC 3986 §3.2.2).
 _AUTHORITY = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:@/?#%]+))(?::([0-9]{0,5}))?")
-# Letters, digits, hyphens and underscores, and whatever is not ASCII (RFC 1035 §2.3.4; IDNA is left to the lookup), but
-# for the full stop that IDNA takes for a dot.
-_LABEL = re.compile(r"[^\x00-\x2c./:-@\[-^`{-\x7f\u3002]{1,63}")
+# Letters, digits, hyphens and underscores, and what is not ASCII (RFC 1035 §2.3.4; the rest of IDNA is for the lookup).
+_LABEL = re.compile(r"[^\x00-\x2c./:-@\[-^`{-\x7f]{1,63}")
 # Some lookups read such a name as an IPv4 address in another notation: 0x7f.1 (the URL standard's "ends in a number").
 _NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -148,12 +147,16 @@ def _split_authority(authority: str) -> tuple[str, int | None]:
 
 
 def _check_name(host: str) -> None:
-    labels = host.removesuffix(".").split(".")
-    # Another spelling of the same name, full-width digits for one, would be another name here than to the lookup.
-    spelled_plainly = unicodedata.is_normalized("NFKC", host)
-    if len(host) > 253 or not spelled_plainly or not all(_LABEL.fullmatch(label) for label in labels):
+    name = host.removesuffix(".")
+    labels = name.split(".")
+    # Another spelling of the same name (full-width digits), or one with invisible or slash-like characters in it, would
+    # be another name here than to the lookup. IDNA has letters, marks and digits only (RFC 5892).
+    plain = unicodedata.is_normalized("NFKC", name) and all(
+        c in "-_." or unicodedata.category(c)[0] in "LMN" for c in name
+    )
+    if len(name) > 253 or not plain or not all(_LABEL.fullmatch(label) for label in labels):
         raise UrlRefusedError("its host is no name that can be looked up")
-    if _NUMBER.fullmatch(labels[-1]):
+    if labels[-1].isdecimal() or _NUMBER.fullmatch(labels[-1]):
         raise UrlRefusedError("its host is a number, but no IP address in the usual notation")
 
 

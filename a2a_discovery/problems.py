@@ -111,8 +111,9 @@ class Findings:
 # json.dumps would make an encoder for each call.
 quoted = json.JSONEncoder(ensure_ascii=False).encode
 
-# Every problem below a key repeats it.
+# Every problem below a key repeats it, and so does every step of a path.
 _LONGEST_KEY = 120
+_LONGEST_PATH = 600
 
 
 def shorten(text: str, limit: int = 60) -> str:
@@ -121,15 +122,20 @@ def shorten(text: str, limit: int = 60) -> str:
 
 
 def member(path: str, name: str) -> str:
-    """The path of a field in the object at ``path``."""
-    return f"{path}.{name}" if path else name
+    """The path of a field in the object at ``path``; a path that is very long is cut in its middle."""
+    return _cut(f"{path}.{name}") if path else name
 
 
 def entry(path: str, key: str) -> str:
     """The path of a map entry: ``securitySchemes["b"]``; a key that is very long is cut."""
-    return f"{path}[{quoted(shorten(key, _LONGEST_KEY))}]"
+    return _cut(f"{path}[{quoted(shorten(key, _LONGEST_KEY))}]")
 
 
 def element(path: str, index: int) -> str:
     """The path of a list element: ``skills[0]``."""
     return f"{path}[{index}]"
+
+
+def _cut(path: str) -> str:
+    half = _LONGEST_PATH // 2
+    return path if len(path) <= _LONGEST_PATH else f"{path[:half]}…{path[-half:]}"

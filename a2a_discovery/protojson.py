@@ -42,7 +42,7 @@ def loads(cls: type[M], data: bytes | str | Mapping[str, Any], *, max_bytes: int
         CardError: it is not JSON, or does not fit ``cls``; ``.problems`` names everything that is wrong. Unknown
             members are ignored; unknown enum names, keys that stand twice and wrong types are not.
     """
-    if READERS.get(getattr(getattr(cls, "DESCRIPTOR", None), "name", "")) is None:
+    if not (isinstance(cls, type) and issubclass(cls, Message) and cls.DESCRIPTOR.name in READERS):
         raise TypeError(f"{cls!r} is not a message class of a2a_discovery.types")
     subject = cls.DESCRIPTOR.name
     document, text = decode(data, max_bytes=max_bytes, subject=subject)
@@ -66,9 +66,9 @@ def to_dict(message: Message) -> dict[str, Any]:
         CardError: it holds what JSON cannot: an infinite number, a time outside the years 1 to 9999, or a Struct nested
             beyond all bounds.
     """
-    name = getattr(getattr(message, "DESCRIPTOR", None), "name", "")
-    if name not in WRITERS:
+    if not isinstance(message, Message) or message.DESCRIPTOR.name not in WRITERS:
         raise TypeError(f"{type(message).__name__} is not a message of a2a_discovery.types")
+    name = message.DESCRIPTOR.name
     try:
         return WRITERS[name](message)
     except UnwritableError as exc:

@@ -13,7 +13,11 @@ from a2a_discovery.policy import Url, UrlRefusedError, parse_url
 WELL_KNOWN_PATH = "/.well-known/agent-card.json"
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_BARE_HOST = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[\w-][\w.-]*)(?P<port>:[0-9]+)?(?=(?P<next>[/?#])|\Z)")
+# No white space and no ASCII punctuation but for dot, hyphen and underscore: which names are hosts, the policy tells.
+_NO_HOST = r"\x00-\x2c/:-@\[-^`{-\x7f"
+_BARE_HOST = re.compile(
+    rf"(?P<host>\[[0-9A-Fa-f:.]+\]|[^.{_NO_HOST}][^{_NO_HOST}]*)(?P<port>:[0-9]+)?(?=(?P<next>[/?#])|\Z)"
+)
 # An "@" in any spelling that some parser takes for one; everything before the last of them may be a password, also
 # where a slash or a question mark in the password made the URL unreadable.
 _USERINFO = re.compile(r"\A([A-Za-z][A-Za-z0-9+.-]*:/+)?.*(@|%40|\uff20|\ufe6b)", re.DOTALL | re.IGNORECASE)
@@ -30,6 +34,8 @@ def card_url(reference: str) -> str:
     Raises:
         FetchError: the reference is no host and no http or https URL; the message says what to write instead.
     """
+    if not isinstance(reference, str):
+        raise TypeError(f"a reference is a str, not {type(reference).__name__}")
     url = _read(reference.strip())
     path, question_mark, _ = url.rest.partition("?")
     if not question_mark and not path.lower().endswith(".json"):

@@ -247,8 +247,13 @@ def test_long_keys_do_not_swell_the_paths() -> None:
     assert len(report.errors) == 1000
     assert max(len(p.path) + len(p.message) for p in report.problems) < 1000
     assert len(str(CardError(report.problems))) < 100_000
+    deep = ('{"' + "k" * 118 + '-":') * 900 + "[" + ",".join(['{"a":1,"a":1}'] * 500) + "]" + "}" * 900
+    report = inspect_card(deep)
+    assert len({p.path for p in report.errors if p.rule == "duplicate"}) == 500
+    assert len(str(CardError(report.problems))) < 100_000
     text = '{"' + "x" * 10_000 + '": {"a": 1, "a": 2}}'
     assert max(len(p.path) for p in inspect_card(text).errors) < 200
+    assert max(len(p.path) for p in report.errors) <= 601
 
 
 @pytest.mark.parametrize("old", ["url", "preferredTransport", "security", "supportsAuthenticatedExtendedCard"])

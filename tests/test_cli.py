@@ -334,6 +334,21 @@ def test_an_interrupt_ends_quietly() -> None:
     assert (process.returncode, out, err) == (130, "", "")
 
 
+@pytest.mark.parametrize(
+    ("args", "status"),
+    [
+        ("get 127.0.0.1:9 2>/dev/full", 3),
+        ("get 'x y' 2>/dev/full", 2),
+        (f"get '{BENCH_CARD}' >/dev/null 2>/dev/full", 0),
+        ("check - 0>/dev/null", 3),
+    ],
+)
+def test_the_exit_status_counts_even_where_nothing_can_be_said(args: str, status: int) -> None:
+    script = f"'{sys.executable}' -m a2a_discovery.cli card {args}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=30)
+    assert (done.returncode, "Traceback" in done.stderr) == (status, False)
+
+
 @pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-", ">/dev/full"])
 def test_streams_that_are_closed_or_full(closed: str) -> None:
     reference = "-" if closed == "<&-" else f"'{BENCH_CARD}'"

@@ -96,6 +96,14 @@ def test_support_takes_major_minor_only() -> None:
             Support({"JSONRPC": [version]})  # type: ignore[list-item]
 
 
+@pytest.mark.parametrize("bindings", ["JSONRPC", ["JSONRPC"], None])
+def test_support_takes_a_mapping(bindings: object) -> None:
+    with pytest.raises(TypeError, match="mapping"):
+        Support(bindings)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="Support"):
+        select_interface(AgentCard(), {"JSONRPC": ["1.0"]})  # type: ignore[arg-type]
+
+
 def test_support_survives_copying_and_pickling() -> None:
     support = Support({"JSONRPC": ["1.0"], "GRPC": ["1.0"]})
     for again in (copy.copy(support), copy.deepcopy(support), pickle.loads(pickle.dumps(support))):

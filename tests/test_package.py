@@ -62,6 +62,10 @@ def test_it_works_without_its_extras() -> None:
         assert "GRPC" not in a2a_discovery.Support.default().bindings
         from a2a_discovery import dataclasses, types
         try:
+            a2a_discovery.validate({{"name": "x"}})
+        except TypeError as exc:
+            assert "dict is neither" in str(exc)
+        try:
             dataclasses.to_dataclass(types.AgentCard())
         except a2a_discovery.MissingExtraError as exc:
             print(exc)

@@ -17,6 +17,9 @@ from a2a_discovery.policy import Url, UrlPolicy, UrlRefusedError, parse_grpc_add
         ("https://a.test:/x?", Url("https", "a.test", 443, "/x")),
         ("https://a_b.test./?", Url("https", "a_b.test.", 443, "/")),
         ("https://bücher.test/ü", Url("https", "bücher.test", 443, "/ü")),
+        ("https://भारत.भारत/", Url("https", "भारत.भारत", 443, "/")),
+        ("https://中国.cn", Url("https", "中国.cn", 443, "")),
+        (f"https://{'b.' * 126}c.", Url("https", f"{'b.' * 126}c.", 443, "")),
         ("https://xn--bcher-kva.test", Url("https", "xn--bcher-kva.test", 443, "")),
     ],
 )
@@ -33,7 +36,8 @@ def test_parse(text: str, url: Url) -> None:
      "https://0.0.0.0/", "http://[::]:8000", "http://[::1].evil.test/", "http://[::1]evil.test/", "http://evil.test[::1]/",
      "https://evil[::1]:80/", "https://[v1.evil.test]/x", "https://[127.0.0.1]/", "https://0/", "https://0x7f.1/", "https://127.1/",
      "https://00000000/", "https://[::ffff:0.0.0.0]/", "https://a..test/", "https://.test/", "https://*.test/", "https://a%2eb/",
-     "https://１２７.0.0.1/", "https://a。test/", f"https://{'a' * 64}.test/", f"https://{'a.' * 127}test/", "https:a.test", "https://a.test\u00a0"],
+     "https://0.0.0.0\u00ad/", "https://127.0.0.1\u200b/", "https://loc\u00adalhost/", "https://a\u2044b/", "https://127.0.0.\u0661/",
+     "https://a\ud800b.test/", "https://\u202eabc.test/", "https://\U0001f600.test/", "https://１２７.0.0.1/", "https://a。test/", f"https://{'a' * 64}.test/", f"https://{'a.' * 127}test/", "https:a.test", "https://a.test\u00a0"],
 )  # fmt: skip
 def test_refused(text: str) -> None:
     with pytest.raises(UrlRefusedError):

@@ -212,12 +212,12 @@ def test_quoted_numbers_may_have_an_exponent(text: str) -> None:
     assert protojson.loads(types.ListTasksRequest, json.dumps({"pageSize": text})).page_size == 1000
 
 
-@pytest.mark.parametrize("stranger", [None, dict, "Task", Struct])
+@pytest.mark.parametrize("stranger", [None, dict, "Task", Struct, types.Task()])
 def test_what_is_no_message_class_is_a_type_error(stranger: Any) -> None:
     with pytest.raises(TypeError, match=r"a2a_discovery\.types"):
         protojson.loads(stranger, b"{}")
     with pytest.raises(TypeError, match=r"a2a_discovery\.types"):
-        protojson.dumps(stranger)
+        protojson.dumps(type(stranger))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ from hypothesis import given, strategies as st
 
 from a2a_discovery.errors import FetchError
 from a2a_discovery.policy import parse_url
-from a2a_discovery.reference import card_url, read_url
+from a2a_discovery.reference import WELL_KNOWN_PATH, card_url, read_url
 from tests.cases import load
 
 CASES = load("urls")
+IDN = "भारत.भारत"
 CARD = "/.well-known/agent-card.json"
 
 
@@ -156,3 +157,10 @@ def test_any_text_gives_a_url_or_a_refusal(reference: str) -> None:
 def test_does_not_need_an_http_client() -> None:
     code = "import sys, a2a_discovery.reference; sys.exit('httpx' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_bare_host_in_any_script() -> None:
+    assert card_url(IDN) == f"https://{IDN}{WELL_KNOWN_PATH}"
+    assert card_url(f"{IDN}:8443/a") == f"https://{IDN}:8443/a{WELL_KNOWN_PATH}"
+    with pytest.raises(TypeError, match="str"):
+        card_url(None)  # type: ignore[arg-type]

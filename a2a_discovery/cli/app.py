@@ -96,7 +96,7 @@ def get(
         else:
             _show(draw.draw_card(report.card, document.origin))
         if report.warnings:
-            typer.echo(f"{_counted(report.warnings)}: {_hint(wanted)}", err=True)
+            _tell(f"{_counted(report.warnings)}: {_hint(wanted)}")
 
 
 @card_app.command("check")
@@ -148,9 +148,17 @@ def run() -> None:
         _unwritable(exc)
 
 
+def _tell(message: str) -> None:
+    """Say it on standard error; the exit status counts even where that cannot be written."""
+    try:
+        typer.echo(message, err=True)
+    except OSError:
+        sys.stderr = nowhere()
+
+
 def _unwritable(exc: OSError) -> NoReturn:
     sys.stdout = nowhere()  # or the interpreter tries once more when it ends
-    typer.echo(f"a2a-discovery: the output cannot be written: {exc.strerror}", err=True)
+    _tell(f"a2a-discovery: the output cannot be written: {exc.strerror}")
     raise SystemExit(ExitCode.FAILED)
 
 
@@ -159,7 +167,7 @@ def _failures() -> Iterator[None]:
     try:
         yield
     except CommandError as exc:
-        typer.echo(f"a2a-discovery: {clean_lines(str(exc))}", err=True)
+        _tell(f"a2a-discovery: {clean_lines(str(exc))}")
         raise typer.Exit(exc.code) from exc
 
 

@@ -101,6 +101,8 @@ def _listen(host: str, port: int) -> list[socket.socket]:
                 wanted = sockets[0].getsockname()[1] if sockets else port
                 if opened := _open(address, wanted):
                     sockets.append(opened)
+        except (TypeError, UnicodeError) as exc:
+            raise CommandError("the host cannot be listened on: it is no name", ExitCode.FAILED) from exc
         except OSError as exc:
             for opened_socket in sockets:
                 opened_socket.close()

@@ -56,7 +56,10 @@ def load(reference: str, *, timeout: float) -> Document:
     if reference == "-":
         if sys.stdin is None:
             raise CommandError("standard input is closed", ExitCode.NO_CARD)
-        return Document(_read(sys.stdin.buffer), "standard input")
+        try:
+            return Document(_read(sys.stdin.buffer), "standard input")
+        except OSError as exc:
+            raise CommandError(f"standard input cannot be read: {exc.strerror}", ExitCode.NO_CARD) from exc
     if _is_file(reference) or reference.startswith(("/", "./", "../")):
         return _from_file(reference)
     try:
