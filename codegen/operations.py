@@ -9,14 +9,13 @@ from codegen.text import head
 def generate(schema: Schema) -> str:
     """The text of the module."""
     lines = [
-        *head("The operations of A2AService (§3.1): what each takes, answers, needs, and where it is called."),
-        "from __future__ import annotations",
-        "",
-        "from google.protobuf.empty_pb2 import Empty",
-        "",
-        "from a2a_discovery._gen import a2a_pb2",
-        "from a2a_discovery._operation import Flag, Operation, Route",
-        "",
+        *head(
+            "The operations of A2AService (§3.1): what each takes, answers, needs, and where it is called.",
+            "from google.protobuf.empty_pb2 import Empty",
+            "",
+            "from a2a_discovery._gen import a2a_pb2",
+            "from a2a_discovery._operation import Flag, Operation, Route",
+        ),
         "FLAGS: dict[str, Flag] = {",
         *(_flag(name, flag["error"], schema) for name, flag in schema.policy["flags"].items()),
         "}",

@@ -8,7 +8,7 @@ the rarer form.
 from __future__ import annotations
 
 from codegen.schema import Field, Message, Schema
-from codegen.text import head, snake
+from codegen.text import FUNCTION_TABLE, head, snake
 
 _UNFIT = "raise UnfitError"
 
@@ -16,14 +16,12 @@ _UNFIT = "raise UnfitError"
 def generate(schema: Schema) -> str:
     """The text of the module."""
     lines = [
-        *head("ProtoJSON readers: a decoded JSON object to the keyword arguments of a message's constructor."),
-        "from __future__ import annotations",
-        "",
-        "from collections.abc import Callable",
-        "from typing import Any",
-        "",
-        "from a2a_discovery._forms import UnfitError, read_bytes, read_struct, read_timestamp, read_value",
-        "",
+        *head(
+            "ProtoJSON readers: a decoded JSON object to the keyword arguments of a message's constructor.",
+            *FUNCTION_TABLE,
+            "",
+            "from a2a_discovery._forms import UnfitError, read_bytes, read_struct, read_timestamp, read_value",
+        ),
         "Reader = Callable[[Any, bool], dict[str, Any]]",
         "",
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from codegen.schema import Field, Message, Schema
-from codegen.text import head, snake
+from codegen.text import FUNCTION_TABLE, head, snake
 
 
 def generate(schema: Schema) -> str:
@@ -15,12 +15,9 @@ def generate(schema: Schema) -> str:
     }
     checked = _with_required_below(schema, demanded)
     lines = [
-        *head("REQUIRED fields (§5.7): which they are, and whether a message and all below it have them."),
-        "from __future__ import annotations",
-        "",
-        "from collections.abc import Callable",
-        "from typing import Any",
-        "",
+        *head(
+            "REQUIRED fields (§5.7): which they are, and whether a message and all below it have them.", *FUNCTION_TABLE
+        ),
         "# Proto field names, by message. Those that may hold their default (codegen/policy.toml) are left out.",
         "REQUIRED: dict[str, frozenset[str]] = {",
         *(f'    "{name}": frozenset({[f.name for f in fields]!r}),' for name, fields in demanded.items() if fields),

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from codegen.schema import Field, Message, Schema
-from codegen.text import head, snake
+from codegen.text import FUNCTION_TABLE, head, snake
 
 
 def generate(schema: Schema) -> str:
     """The text of the module."""
     lines = [
-        *head("ProtoJSON writers: a message to a JSON object, canonical names, enums by name."),
-        "from __future__ import annotations",
-        "",
-        "from collections.abc import Callable",
-        "from typing import Any",
-        "",
-        "from a2a_discovery._forms import write_bytes, write_struct, write_timestamp, write_value",
-        "",
+        *head(
+            "ProtoJSON writers: a message to a JSON object, canonical names, enums by name.",
+            *FUNCTION_TABLE,
+            "",
+            "from a2a_discovery._forms import write_bytes, write_struct, write_timestamp, write_value",
+        ),
         "Writer = Callable[[Any], dict[str, Any]]",
         "",
     ]
