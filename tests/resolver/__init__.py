@@ -1,0 +1,1 @@
+"""The resolver, async and sync, against servers that behave and servers that do not."""
