@@ -18,6 +18,7 @@ Shape = Literal["one", "many", "map"]
 # Longer than any name of the schema: such a key is unknown, and the path has to stay readable.
 _LONGEST_NAME = 60
 
+# Keys and indices of a path that are written out.
 _MOST_STEPS = 60
 
 _KINDS: dict[int, Kind] = {

@@ -7,7 +7,8 @@ from typing import Any
 from google.protobuf.message import Message
 from hypothesis import strategies as st
 
-from a2a_discovery import types
+from a2a_discovery import protojson, types
+from a2a_discovery._forms import wrap_value
 from a2a_discovery._schema import Field, fields
 
 MESSAGES: list[type[Message]] = [getattr(types, name) for name in types.DESCRIPTOR.message_types_by_name]
@@ -36,15 +37,9 @@ def _value(field: Field, depth: int) -> st.SearchStrategy[Any]:
         "int32": st.integers(-(2**31), 2**31 - 1),
         "bytes": st.binary(max_size=8),
         "struct": json_objects,
-        "value": json_values.map(_wrap),
+        "value": json_values.map(wrap_value),
         "timestamp": timestamps,
     }[field.kind]
-
-
-def _wrap(value: Any) -> dict[str, Any]:
-    from a2a_discovery._forms import wrap_value
-
-    return wrap_value(value)
 
 
 @st.composite
@@ -77,8 +72,6 @@ def messages(draw: st.DrawFn) -> Message:
 @st.composite
 def near_documents(draw: st.DrawFn) -> tuple[type[Message], Any]:
     """A message class, and JSON in which some members of its document were exchanged for anything."""
-    from a2a_discovery import protojson
-
     message = draw(messages())
     document = protojson.to_dict(message)
     if draw(st.integers(0, 3)) == 0:  # so that a oneof gets two members

@@ -11,6 +11,7 @@ from a2a_discovery import (
     require_capability,
 )
 from a2a_discovery._gen.operations import OPERATIONS
+from a2a_discovery._operation import Operation
 from a2a_discovery.capabilities import refusal
 from a2a_discovery.types import AgentCard, GetTaskRequest, SendMessageRequest
 
@@ -64,10 +65,7 @@ def test_an_unknown_operation() -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda o: o.name)
-def test_routes_and_paths(operation: object) -> None:
-    from a2a_discovery._operation import Operation
-
-    assert isinstance(operation, Operation)
+def test_routes_and_paths(operation: Operation) -> None:
     assert operation.tenant_route.template == "/{tenant}" + operation.route.template
     assert operation.tenant_route.verb == operation.route.verb
     assert operation.route.body == (operation.route.verb == "POST")
