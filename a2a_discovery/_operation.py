@@ -1,8 +1,10 @@
-"""The record of one operation; the table of them is generated (``_gen/operations.py``)."""
+"""The records of an operation and of one call of it; the table of operations is generated (``_gen/operations.py``)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypedDict
 
 from google.protobuf.message import Message
 
@@ -50,3 +52,35 @@ class Operation:
     grpc_path: str
     route: Route
     tenant_route: Route
+
+
+class CallOptions(TypedDict, total=False):
+    """What every operation of an agent takes besides its request.
+
+    ``timeout`` replaces the agent's own limit for this call, in seconds: of the whole call, or, of a stream, between two
+    signs of life. ``extensions`` are URIs declared in addition to the agent's, ``service_params`` further headers or
+    gRPC metadata (§3.2.6).
+    """
+
+    timeout: float
+    extensions: Iterable[str]
+    service_params: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """What a server knows of a call besides its request.
+
+    Attributes:
+        operation: the name of the operation: ``"SendMessage"``.
+        binding: the binding over which it came: ``"JSONRPC"``, ``"HTTP+JSON"`` or ``"GRPC"``.
+        version: the protocol version that the client speaks, Major.Minor (§3.6).
+        extensions: the extensions that the client declares, in its order (§3.2.6).
+        service_params: all headers or gRPC metadata, names in lower case.
+    """
+
+    operation: str
+    binding: str
+    version: str
+    extensions: tuple[str, ...]
+    service_params: Mapping[str, str]

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from codegen import dataclasses, messages, operations, readers, required, schema, sync, writers
+from codegen import dataclasses, messages, methods, operations, readers, required, schema, sync, writers
 
 ROOT = Path(__file__).resolve().parent.parent
 PROTO = ROOT / "proto" / "a2a.proto"
@@ -29,6 +29,9 @@ def generate() -> dict[Path, str]:
         "writers.py": writers.generate(model),
         "required.py": required.generate(model),
         "operations.py": operations.generate(model),
+        "async_methods.py": methods.agent(model, blocking=False),
+        "sync_methods.py": methods.agent(model, blocking=True),
+        "handler.py": methods.handler(model),
     }
     files = {PACKAGE / "_gen" / name: text for name, text in texts.items()}
     files |= {path.relative_to(ROOT): text for path, text in sync.generate(ROOT).items()}

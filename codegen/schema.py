@@ -11,6 +11,8 @@ from typing import Any
 from google.api import annotations_pb2, field_behavior_pb2
 from google.protobuf import descriptor_pb2
 
+from codegen.render import comments
+
 _Field = descriptor_pb2.FieldDescriptorProto
 _SCALARS = {
     _Field.TYPE_STRING: "string",
@@ -76,9 +78,10 @@ class Route:
 
 @dataclass(frozen=True)
 class Operation:
-    """One rpc, with what ``policy.toml`` says of it."""
+    """One rpc, with what ``policy.toml`` says of it; ``doc`` is its comment in the schema."""
 
     name: str
+    doc: str
     request: str
     response: str
     streaming: bool
@@ -114,7 +117,8 @@ def read(descriptor_set: bytes) -> Schema:
     prefix = f".{file.package}."
     messages = {m.name: Message(m.name, tuple(_field(m, f, prefix) for f in m.field)) for m in file.message_type}
     enums = {e.name: {v.name: v.number for v in e.value} for e in file.enum_type}
-    operations = tuple(_operation(s.name, m, prefix, policy) for s in file.service for m in s.method)
+    notes = comments(file)
+    operations = tuple(_operation(s.name, m, prefix, policy, notes) for s in file.service for m in s.method)
     return Schema(messages, enums, operations, policy)
 
 
@@ -156,7 +160,9 @@ def _kind(field: _Field, prefix: str) -> tuple[str, str]:
     return field.type_name or _Field.Type.Name(field.type).removeprefix("TYPE_").lower(), ""
 
 
-def _operation(service: str, method: Any, prefix: str, policy: dict[str, Any]) -> Operation:
+def _operation(
+    service: str, method: Any, prefix: str, policy: dict[str, Any], notes: dict[str, str]
+) -> Operation:
     rule = method.options.Extensions[annotations_pb2.http]
     if len(rule.additional_bindings) != 1:
         raise SystemExit(f"{method.name}: expected a route, and one more with the tenant")
@@ -166,6 +172,7 @@ def _operation(service: str, method: Any, prefix: str, policy: dict[str, Any]) -
     flags = [name for name, flag in policy["flags"].items() if method.name in flag["operations"]]
     return Operation(
         name=method.name,
+        doc=" ".join(notes.get(f"{service}.{method.name}", "").split()),
         request=method.input_type.removeprefix(prefix),
         response=method.output_type.removeprefix(prefix),
         streaming=method.server_streaming,
