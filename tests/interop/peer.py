@@ -8,9 +8,9 @@ the first part says:
 - ``ask`` ends in TASK_STATE_INPUT_REQUIRED;
 - ``slow`` stays in TASK_STATE_WORKING for ``slow`` seconds, then completes; it can be canceled;
 - ``fail`` is refused with ContentTypeNotSupportedError before anything else;
-- ``break`` makes a task, then UnsupportedOperationError;
+- ``break`` makes a task and, in a stream, ends it with UnsupportedOperationError;
 - ``headers`` answers with a Message that holds a JSON object: the tenant, version and extensions that the SDK tells its
-  agent of, and the two headers as they came (null where there was none).
+  agent of, and the two headers as they came (null where there was none; a2a-sdk keeps the first of several over HTTP).
 """
 
 from __future__ import annotations

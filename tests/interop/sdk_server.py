@@ -57,7 +57,7 @@ class Agent(AgentExecutor):
             raise ContentTypeNotSupportedError("refused on request")
         if verb in {"message", "headers"}:
             text = argument if verb == "message" else json.dumps(seen(context))
-            await event_queue.enqueue_event(new_text_message(text, context.context_id, role=a2a_pb2.ROLE_AGENT))
+            await event_queue.enqueue_event(new_text_message(text, context_id=context.context_id))
             return
         task = context.current_task
         if not task:
@@ -86,8 +86,10 @@ class Agent(AgentExecutor):
 def seen(context: RequestContext) -> dict[str, Any]:
     """The service parameters; a2a-sdk has no property for the version, only the headers."""
     state = context.call_context.state
-    rpc = state.get("grpc_context")
-    headers = dict(rpc.invocation_metadata() or ()) if rpc else state["headers"]
+    headers: dict[str, str] = state.get("headers", {})
+    if "grpc_context" in state:
+        for name, value in state["grpc_context"].invocation_metadata() or ():
+            headers[name] = f"{headers[name]},{value}" if name in headers else value
     return {
         "tenant": context.tenant,
         "version": headers.get("a2a-version", ""),

@@ -71,7 +71,8 @@ done.card = {
     extensions: (card.capabilities.extensions ?? []).map((extension) => extension.uri),
   },
 };
-const client = await new ClientFactory({ transports: [new transports[binding]()] }).createFromAgentCard(card);
+const factory = new ClientFactory({ transports: [new transports[binding]()] });
+const client = await factory.createFromAgentCard(card);
 
 const send = (text, configuration) => client.sendMessage(request(text, configuration), options());
 const say = async (text) => words((await send(`message: ${text}`)).parts);
@@ -163,7 +164,11 @@ await take('push_delete', async () => {
   await client.deleteTaskPushNotificationConfig(asked, options());
   return listConfigs();
 });
-await take('extended_card', async () => (await client.getAgentCard(options())).skills.map((skill) => skill.id));
+await take('extended_card', async () => {
+  // A client goes by the extended card once it has it, so this one is not used further.
+  const other = await factory.createFromAgentCard(card);
+  return (await other.getAgentCard(options())).skills.map((skill) => skill.id);
+});
 await take('headers', async () => {
   const serviceParameters = ServiceParameters.create(withA2AExtensions(EXTENSION));
   const answer = await client.sendMessage(request('headers'), { ...options(), serviceParameters });
