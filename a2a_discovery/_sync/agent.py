@@ -215,7 +215,7 @@ class Agent(Operations):
     def _prepare(
         self, connection: _Connection, operation: Operation, given: Any, options: CallOptions
     ) -> tuple[Any, dict[str, str]]:
-        """The request to send and its service parameters; raises what the agent would answer, and nothing is sent then."""
+        """The request to send and its service parameters; or the error that the agent would answer."""
         error = refusal(self._card, operation.name, given)
         if error is not None:
             raise error

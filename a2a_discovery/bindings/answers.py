@@ -21,7 +21,11 @@ _NEEDS_PAYLOAD = {o.name: "payload" in o.response.DESCRIPTOR.oneofs_by_name for 
 
 def is_own(message: Any) -> bool:
     """Whether a message, or its class, is of this schema; the only other one is ``google.protobuf.Empty``."""
-    return not message.DESCRIPTOR.full_name.startswith("google.")
+    return _is_ours(message.DESCRIPTOR)
+
+
+def _is_ours(descriptor: Any) -> bool:
+    return not descriptor.full_name.startswith("google.")
 
 
 def from_json(operation: Operation, document: Any) -> Any:
@@ -64,7 +68,8 @@ def _enum_fields(descriptor: Any) -> tuple[tuple[Any, bool], ...]:
     return tuple(
         (field, field.is_repeated)
         for field in descriptor.fields
-        if field.enum_type is not None or (field.message_type is not None and _enum_fields(field.message_type))
+        if field.enum_type is not None
+        or (field.message_type is not None and _is_ours(field.message_type) and _enum_fields(field.message_type))
     )
 
 
