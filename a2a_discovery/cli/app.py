@@ -25,12 +25,14 @@ from a2a_discovery.cli.common import (
     warnings_told,
 )
 from a2a_discovery.cli.load import CommandError, ExitCode, load
+from a2a_discovery.cli.send import send
+from a2a_discovery.cli.task import task_app
 from a2a_discovery.cli.terminal import json_text, prepare_streams
 from a2a_discovery.errors import MissingExtraError
 from a2a_discovery.problems import Problem
 
 app = typer.Typer(
-    help="Read the agent cards of A2A (Agent2Agent protocol 1.0).",
+    help="Read the agent cards of A2A (Agent2Agent protocol 1.0), and call agents.",
     epilog="Exit status: 0 done, 1 failed, 2 usage, 3 unreachable or no card, 4 credentials, 5 timeout.",
     no_args_is_help=True,
     add_completion=False,
@@ -40,6 +42,8 @@ app = typer.Typer(
 )
 card_app = typer.Typer(help="Show a card, or check it.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(card_app, name="card")
+app.command("send")(send)
+app.add_typer(task_app, name="task")
 
 
 _Reference = Annotated[
