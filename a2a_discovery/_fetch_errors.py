@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-import re
 import socket
 import ssl
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
 import httpx
 
 from a2a_discovery._redirects import RedirectChain
-from a2a_discovery._response import ResponseHead
+from a2a_discovery._response import ResponseHead, retry_after
 from a2a_discovery.errors import FetchError, FetchTimeoutError
 from a2a_discovery.policy import Url
 from a2a_discovery.reference import WELL_KNOWN_PATH
 
 # What OpenSSL calls bytes that are no TLS record, over its versions.
 _NO_TLS = frozenset({"WRONG_VERSION_NUMBER", "UNKNOWN_PROTOCOL", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"})
-
-
-def retry_after(value: str | None, *, now: datetime | None = None) -> float | None:
-    """Seconds from now that a Retry-After asks for, in either form (RFC 9110 §10.2.3); None when it is unreadable."""
-    value = (value or "").strip()
-    if re.fullmatch("[0-9]{1,10}", value):
-        return float(value)
-    try:
-        date = parsedate_to_datetime(value)
-        if date.tzinfo is None:
-            date = date.replace(tzinfo=UTC)
-        return max(0.0, (date - (now or datetime.now(UTC))).total_seconds())
-    except (ValueError, OverflowError):
-        return None
 
 
 def timeout_error(

@@ -57,9 +57,9 @@ class Operation:
 class CallOptions(TypedDict, total=False):
     """What every operation of an agent takes besides its request.
 
-    ``timeout`` replaces the agent's own limit for this call, in seconds: of the whole call, or, of a stream, between two
-    signs of life. ``extensions`` are URIs declared in addition to the agent's, ``service_params`` further headers or
-    gRPC metadata (§3.2.6).
+    ``timeout`` replaces the agent's own limit for this call, in seconds: of the whole call, or, of a stream, of the
+    silence between two signs of life. ``extensions`` are URIs declared in addition to the agent's, ``service_params``
+    further headers or gRPC metadata (§3.2.6).
     """
 
     timeout: float

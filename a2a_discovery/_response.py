@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from types import MappingProxyType
 
 FIRST_BYTES = 200
@@ -118,3 +121,17 @@ class BodyReader:
 
     def _too_large(self, fact: str) -> BodyError:
         return BodyError(f"its body is larger than the limit of {self._limit} bytes (max_bytes); {fact}")
+
+
+def retry_after(value: str | None, *, now: datetime | None = None) -> float | None:
+    """Seconds from now that a Retry-After asks for, in either form (RFC 9110 §10.2.3); None when it is unreadable."""
+    value = (value or "").strip()
+    if re.fullmatch("[0-9]{1,10}", value):
+        return float(value)
+    try:
+        date = parsedate_to_datetime(value)
+        if date.tzinfo is None:
+            date = date.replace(tzinfo=UTC)
+        return max(0.0, (date - (now or datetime.now(UTC))).total_seconds())
+    except (ValueError, OverflowError):
+        return None

@@ -9,7 +9,10 @@
     ├── FetchError                    no card was had from a URL; .url .status .retry_after .challenge
     │   └── FetchTimeoutError         a time limit ran out
     ├── MissingExtraError             a part of the library whose extra is not installed
-    ├── TransportError                a call did not reach the agent, or its answer did not come back
+    ├── PushNotificationError         a webhook request is not one that the agent was told to send
+    ├── TransportError                a call did not reach the agent, or its answer did not come back; .url .sent
+    │   ├── CallTimeoutError          a time limit ran out; .phase .seconds
+    │   └── StreamInterruptedError    a stream ended before its task did; .task_id .state
     └── A2AError                      an error of the protocol; .code .reason .metadata .details .local
         ├── TaskNotFoundError …       one class per error of §3.3.2
         └── …
@@ -150,8 +153,51 @@ class MissingExtraError(A2ADiscoveryError):
         super().__init__(f"{part} needs an optional dependency: pip install 'a2a-discovery[{extra}]'")
 
 
+class PushNotificationError(A2ADiscoveryError):
+    """A webhook request (§4.3.3) is not one that the agent was told to send; the message says why, without secrets."""
+
+
 class TransportError(A2ADiscoveryError):
-    """A call did not reach the agent, or its answer did not come back whole."""
+    """A call did not reach the agent, or its answer did not come back whole.
+
+    Attributes:
+        url: the interface's URL, without its query.
+        sent: False when it is certain that nothing of the request was sent, so that it may be sent elsewhere.
+    """
+
+    def __init__(self, message: str, *, url: str = "", sent: bool = True) -> None:
+        super().__init__(message)
+        self.message = message
+        self.url = url
+        self.sent = sent
+
+
+class CallTimeoutError(TransportError):
+    """A time limit of a call ran out.
+
+    Attributes:
+        phase: which limit: ``"connect"``, ``"unary"`` (the whole call), or ``"idle"`` (a silent stream).
+        seconds: the limit.
+    """
+
+    def __init__(self, message: str, *, phase: str, seconds: float, url: str = "", sent: bool = True) -> None:
+        super().__init__(message, url=url, sent=sent)
+        self.phase = phase
+        self.seconds = seconds
+
+
+class StreamInterruptedError(TransportError):
+    """A stream ended before its task reached a terminal or interrupted state (§3.1.2, §11.7).
+
+    Attributes:
+        task_id: the task that the stream told of, empty when it told of none.
+        state: the last state of the task, a number of the enum ``TaskState``; 0 when none came.
+    """
+
+    def __init__(self, message: str, *, task_id: str = "", state: int = 0, url: str = "") -> None:
+        super().__init__(message, url=url)
+        self.task_id = task_id
+        self.state = state
 
 
 class A2AError(A2ADiscoveryError):
@@ -165,6 +211,10 @@ class A2AError(A2ADiscoveryError):
         message: what the agent, or the library, says.
         metadata: the ErrorInfo metadata.
         details: the details as they came, each a JSON object.
+        http_status: the HTTP status that came, or that a server answers with (§5.4).
+        grpc_status: the same for gRPC, by name: ``"NOT_FOUND"``.
+        retry_after: the seconds after which to try again, by Retry-After or RetryInfo, or None.
+        challenge: the answer's WWW-Authenticate, or None (RFC 9110 §11.6.1).
         local: True when the card already gave the answer and nothing was sent.
     """
 
@@ -182,6 +232,10 @@ class A2AError(A2ADiscoveryError):
         reason: str | None = None,
         metadata: Mapping[str, str] | None = None,
         details: Sequence[Mapping[str, Any]] = (),
+        http_status: int | None = None,
+        grpc_status: str | None = None,
+        retry_after: float | None = None,
+        challenge: str | None = None,
         local: bool = False,
     ) -> None:
         self.message = message or self.default_message
@@ -190,9 +244,21 @@ class A2AError(A2ADiscoveryError):
             self.code = code
         if reason is not None:
             self.reason = reason
+        if http_status is not None:
+            self.http_status = http_status
+        if grpc_status is not None:
+            self.grpc_status = grpc_status
         self.metadata = dict(metadata or {})
         self.details = tuple(details)
+        self.retry_after = retry_after
+        self.challenge = challenge
         self.local = local
+
+    @property
+    def field_violations(self) -> tuple[tuple[str, str], ...]:
+        """Path and description of each field that the agent finds wrong (google.rpc.BadRequest in the details)."""
+        named = (v for d in self.details if isinstance(d.get("fieldViolations"), list) for v in d["fieldViolations"])
+        return tuple((str(v.get("field", "")), str(v.get("description", ""))) for v in named if isinstance(v, dict))
 
     def __str__(self) -> str:
         return f"{self.message} ({self.reason or type(self).__name__}, {self.code})"

@@ -160,9 +160,7 @@ def _kind(field: _Field, prefix: str) -> tuple[str, str]:
     return field.type_name or _Field.Type.Name(field.type).removeprefix("TYPE_").lower(), ""
 
 
-def _operation(
-    service: str, method: Any, prefix: str, policy: dict[str, Any], notes: dict[str, str]
-) -> Operation:
+def _operation(service: str, method: Any, prefix: str, policy: dict[str, Any], notes: dict[str, str]) -> Operation:
     rule = method.options.Extensions[annotations_pb2.http]
     if len(rule.additional_bindings) != 1:
         raise SystemExit(f"{method.name}: expected a route, and one more with the tenant")

@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from a2a_discovery._fetch_errors import retry_after
+from a2a_discovery._response import retry_after
 from tests.resolver.common import CARD, PATH, failure, redirect, respond, site
 from tests.servers import Exchange, Server, World
 

@@ -1,0 +1,97 @@
+"""What came back for a call: read into its message, and checked."""
+
+from __future__ import annotations
+
+import logging
+from functools import cache
+from typing import Any
+
+from google.protobuf.message import DecodeError
+
+from a2a_discovery import protojson
+from a2a_discovery._gen.operations import OPERATIONS
+from a2a_discovery._operation import Operation
+from a2a_discovery.errors import CardError, InvalidAgentResponseError
+from a2a_discovery.validation import validate
+
+_log = logging.getLogger("a2a_discovery")
+
+_NEEDS_PAYLOAD = {o.name: "payload" in o.response.DESCRIPTOR.oneofs_by_name for o in OPERATIONS.values()}
+
+
+def from_json(operation: Operation, document: Any) -> Any:
+    """The response that a decoded JSON value holds; null is an empty one.
+
+    Raises:
+        InvalidAgentResponseError: it holds none.
+    """
+    document = {} if document is None else document
+    cls = operation.response
+    if cls.DESCRIPTOR.file.name.startswith("google/"):
+        return cls()
+    message = protojson.read(cls, document, None, need=False)
+    if message is not None:
+        return message
+    try:
+        return protojson.loads(cls, document)
+    except CardError as exc:
+        raise InvalidAgentResponseError(f"the answer to {operation.name} cannot be read: {exc}") from exc
+
+
+def from_wire(operation: Operation, data: bytes) -> Any:
+    """The response that protobuf's wire format holds.
+
+    Raises:
+        InvalidAgentResponseError: it holds none, or a state or role that A2A 1.0 does not have.
+    """
+    try:
+        message = operation.response.FromString(data)
+    except DecodeError as exc:
+        raise InvalidAgentResponseError(f"the answer to {operation.name} is no {operation.response.__name__}") from exc
+    if (unknown := _unknown_enum(message)) is not None:
+        raise InvalidAgentResponseError(f"the answer to {operation.name} holds {unknown}, which A2A 1.0 does not have")
+    return message
+
+
+@cache
+def _enum_fields(descriptor: Any) -> tuple[tuple[Any, bool], ...]:
+    """The fields that are enums, or lead to some: the JSON readers refuse unknown names, the wire format does not."""
+    return tuple(
+        (field, field.is_repeated)
+        for field in descriptor.fields
+        if field.enum_type is not None or (field.message_type is not None and _enum_fields(field.message_type))
+    )
+
+
+def _unknown_enum(message: Any) -> str | None:
+    for field, repeated in _enum_fields(message.DESCRIPTOR):
+        if field.enum_type is not None:
+            number = getattr(message, field.name)
+            if number not in field.enum_type.values_by_number:
+                return f"{field.name} {number}"
+        elif repeated or message.HasField(field.name):
+            value = getattr(message, field.name)
+            for below in value if repeated else (value,):
+                if (unknown := _unknown_enum(below)) is not None:
+                    return unknown
+    return None
+
+
+def check(operation: Operation, message: Any, *, strict: bool) -> None:
+    """Check a response: its payload has to be there, and its REQUIRED fields should be (§5.7).
+
+    Raises:
+        InvalidAgentResponseError: no payload; or, when ``strict``, a REQUIRED field is missing. Otherwise the latter is
+            logged as a warning.
+    """
+    if _NEEDS_PAYLOAD[operation.name] and message.WhichOneof("payload") is None:
+        members = ", ".join(f.json_name for f in message.DESCRIPTOR.oneofs_by_name["payload"].fields)
+        raise InvalidAgentResponseError(f"the answer to {operation.name} holds none of {members}")
+    problems = validate(message)
+    if not problems:
+        return
+    found = "; ".join(str(problem) for problem in problems[:5])
+    told = f"the answer to {operation.name} lacks REQUIRED fields: {found}"
+    if strict:
+        raise InvalidAgentResponseError(told)
+    _log.warning("%s", told)

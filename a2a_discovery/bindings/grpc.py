@@ -1,0 +1,78 @@
+"""The GRPC binding (§10) without I/O: metadata, and errors as a google.rpc.Status."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from google.protobuf.message import DecodeError
+from google.rpc import code_pb2, error_details_pb2, status_pb2
+
+from a2a_discovery._response import retry_after
+from a2a_discovery.bindings.faults import from_status, to_http
+from a2a_discovery.errors import A2AError
+
+STATUS_DETAILS: Final = "grpc-status-details-bin"
+"""The trailing metadata that holds the whole error."""
+
+# Importing it registers the messages that details may be.
+_DETAILS = error_details_pb2.DESCRIPTOR
+
+
+def encode_metadata(service_params: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Service parameters as metadata, whose names are in lower case (§10.2)."""
+    return [(name.lower(), value) for name, value in service_params.items()]
+
+
+def encode_error(error: A2AError) -> tuple[str, str, bytes]:
+    """The status by name, its text, and the value of ``grpc-status-details-bin`` (§10.6)."""
+    import orjson
+    from google.protobuf import any_pb2, json_format
+
+    status = status_pb2.Status(code=code_pb2.Code.Value(error.grpc_status), message=error.message)
+    for detail in orjson.loads(to_http(error)[1])["error"].get("details", ()):
+        packed = any_pb2.Any()
+        try:
+            json_format.ParseDict(detail, packed)
+        except (json_format.ParseError, TypeError):
+            continue  # a detail of a type that has no place here: over the other bindings it is plain JSON
+        status.details.append(packed)
+    return error.grpc_status, error.message, status.SerializeToString()
+
+
+def decode_error(code: str, text: str, metadata: Iterable[tuple[str, Any]]) -> A2AError:
+    """The error that a call ended with.
+
+    Args:
+        code: the status by name: ``"NOT_FOUND"``.
+        text: its details text.
+        metadata: the trailing metadata.
+    """
+    values: dict[str, Any] = dict(metadata)
+    answer: dict[str, Any] = {"grpc_status": code, "challenge": _text(values.get("www-authenticate"))}
+    answer["retry_after"] = retry_after(_text(values.get("retry-after")))
+    status: dict[str, Any] = {"message": text, "details": _details(values.get(STATUS_DETAILS))}
+    return from_status(status, **answer)
+
+
+def _details(value: Any) -> list[dict[str, Any]]:
+    from google.protobuf import json_format
+
+    if not isinstance(value, bytes):
+        return []
+    try:
+        status = status_pb2.Status.FromString(value)
+    except DecodeError:
+        return []
+    details: list[dict[str, Any]] = []
+    for packed in status.details:
+        try:
+            details.append(json_format.MessageToDict(packed))
+        except (TypeError, ValueError, json_format.Error):
+            details.append({"@type": packed.type_url, "value": b64encode(packed.value).decode()})
+    return details
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
