@@ -117,11 +117,14 @@ def _open(address: str, port: int) -> socket.socket | None:
     """A listening socket; None when this machine has no IPv6 loopback."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
-        return socket.create_server((address, port), family=family)
+        opened = socket.create_server((address, port), family=family)
     except OSError as exc:
         if address == "::1" and exc.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
             return None
         raise
+    # asyncio does so for the sockets that it opens itself; without, each small write waits for an acknowledgement.
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return opened
 
 
 def _failure(host: str, port: int, exc: OSError) -> CommandError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias, Union
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 from google.protobuf import json_format
@@ -11,7 +11,7 @@ from google.protobuf.struct_pb2 import Value
 
 from a2a_discovery.types import Message, Part, Role
 
-Content: TypeAlias = Union[str, bytes, Mapping[str, Any], Part, Message, Iterable["Content"]]
+Content: TypeAlias = str | bytes | Mapping[str, Any] | Part | Message | Iterable["Content"]
 """Text, bytes, a JSON object, a part, the parts of a message, or several of these."""
 
 

@@ -34,7 +34,7 @@ def check_config(config: TaskPushNotificationConfig, policy: UrlPolicy) -> None:
     """Do nothing when a configuration can be used.
 
     Raises:
-        A2AError: its URL must not be called, or its secrets do not fit into a header (-32602); nothing secret is quoted.
+        A2AError: its URL must not be called, or its secrets fit into no header (-32602); nothing secret is quoted.
     """
     try:
         policy.check(parse_url(config.url))
@@ -212,5 +212,3 @@ def _new_client() -> httpx.AsyncClient:
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
     )
-
-

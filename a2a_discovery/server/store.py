@@ -15,7 +15,15 @@ from a2a_discovery.errors import A2AError, TaskNotFoundError
 from a2a_discovery.server.paging import bad_token, decode_token, encode_token, history_length, page_size
 from a2a_discovery.server.streams import EventStream
 from a2a_discovery.tasks import INTERRUPTED, is_terminal
-from a2a_discovery.types import ListTasksRequest, ListTasksResponse, Message, StreamResponse, Task, TaskState, TaskStatus
+from a2a_discovery.types import (
+    ListTasksRequest,
+    ListTasksResponse,
+    Message,
+    StreamResponse,
+    Task,
+    TaskState,
+    TaskStatus,
+)
 
 if TYPE_CHECKING:
     from a2a_discovery.server.push import Delivery

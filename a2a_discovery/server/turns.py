@@ -20,6 +20,7 @@ from a2a_discovery.types import (
     StreamResponse,
     Task,
     TaskArtifactUpdateEvent,
+    TaskPushNotificationConfig,
     TaskState,
     TaskStatus,
     TaskStatusUpdateEvent,
@@ -51,7 +52,14 @@ class Turn:
     """
 
     def __init__(
-        self, request: SendMessageRequest, context: CallContext, board: Board, stream: EventStream | None = None
+        self,
+        request: SendMessageRequest,
+        context: CallContext,
+        board: Board,
+        *,
+        stream: EventStream | None = None,
+        history: int | None = None,
+        config: TaskPushNotificationConfig | None = None,
     ) -> None:
         self.request = request
         self.context = context
@@ -59,9 +67,12 @@ class Turn:
         self.text = text_of(request.message)
         self.context_id = request.message.context_id or str(uuid4())
         self.stream = stream
+        self.history = history
+        self.config = config
         self.record: Record | None = None
         self.reply: Message | None = None
         self.error: A2AError | None = None
+        self.run: asyncio.Task[None] | None = None
         self.begun = asyncio.Event()
         self.settled = asyncio.Event()
         self._board = board
