@@ -14,7 +14,10 @@ if TYPE_CHECKING:
         sync as sync,
         types as types,
     )
+    from a2a_discovery._async.agent import AsyncAgent as AsyncAgent
+    from a2a_discovery._async.discovery import discover as discover
     from a2a_discovery._async.resolver import CardResolver as CardResolver
+    from a2a_discovery._sync.agent import Agent as Agent
     from a2a_discovery.capabilities import require_capability as require_capability
     from a2a_discovery.card import (
         CardReport as CardReport,
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from a2a_discovery.errors import (
         A2ADiscoveryError as A2ADiscoveryError,
         A2AError as A2AError,
+        CallTimeoutError as CallTimeoutError,
         CardError as CardError,
         ContentTypeNotSupportedError as ContentTypeNotSupportedError,
         ExtendedAgentCardNotConfiguredError as ExtendedAgentCardNotConfiguredError,
@@ -33,7 +37,9 @@ if TYPE_CHECKING:
         InvalidAgentResponseError as InvalidAgentResponseError,
         MissingExtraError as MissingExtraError,
         NoSupportedInterfaceError as NoSupportedInterfaceError,
+        PushNotificationError as PushNotificationError,
         PushNotificationNotSupportedError as PushNotificationNotSupportedError,
+        StreamInterruptedError as StreamInterruptedError,
         TaskNotCancelableError as TaskNotCancelableError,
         TaskNotFoundError as TaskNotFoundError,
         TenantMismatchError as TenantMismatchError,
@@ -50,6 +56,7 @@ if TYPE_CHECKING:
     )
     from a2a_discovery.policy import UrlPolicy as UrlPolicy
     from a2a_discovery.problems import Problem as Problem
+    from a2a_discovery.push import read_push_notification as read_push_notification
     from a2a_discovery.reference import card_url as card_url
     from a2a_discovery.tenancy import with_tenant as with_tenant
     from a2a_discovery.types import (
@@ -63,12 +70,16 @@ if TYPE_CHECKING:
 
 _MODULES = ("protojson", "sync", "types")
 _NAMES = {
+    "_async.agent": ("AsyncAgent",),
+    "_async.discovery": ("discover",),
     "_async.resolver": ("CardResolver",),
+    "_sync.agent": ("Agent",),
     "capabilities": ("require_capability",),
     "card": ("CardReport", "inspect_card", "parse_card"),
     "errors": (
         "A2ADiscoveryError",
         "A2AError",
+        "CallTimeoutError",
         "CardError",
         "ContentTypeNotSupportedError",
         "ExtendedAgentCardNotConfiguredError",
@@ -78,7 +89,9 @@ _NAMES = {
         "InvalidAgentResponseError",
         "MissingExtraError",
         "NoSupportedInterfaceError",
+        "PushNotificationError",
         "PushNotificationNotSupportedError",
+        "StreamInterruptedError",
         "TaskNotCancelableError",
         "TaskNotFoundError",
         "TenantMismatchError",
@@ -90,6 +103,7 @@ _NAMES = {
     "interfaces": ("Selection", "Skipped", "Support", "select_interface"),
     "policy": ("UrlPolicy",),
     "problems": ("Problem",),
+    "push": ("read_push_notification",),
     "reference": ("card_url",),
     "tenancy": ("with_tenant",),
     "types": ("AgentCard", "AgentInterface"),

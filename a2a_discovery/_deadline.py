@@ -16,12 +16,17 @@ from typing import Any
 
 import anyio
 
+async_sleep = anyio.sleep
+sync_sleep = time.sleep
+
 
 class TimeLimitError(Exception):
     """The time limit of the fetch ran out."""
 
 
-class _Clock:
+class Clock:
+    """Knows when ``seconds`` are over."""
+
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._end = time.monotonic() + seconds
@@ -41,7 +46,7 @@ class _Clock:
         return {"timeout": {"connect": min(connect_timeout, rest), "read": rest, "write": rest, "pool": rest}}
 
 
-class AsyncDeadline(_Clock):
+class AsyncDeadline(Clock):
     """Cancels its block after ``seconds``, and raises TimeLimitError then."""
 
     async def __aenter__(self) -> AsyncDeadline:
@@ -72,7 +77,7 @@ class AsyncDeadline(_Clock):
                 await self._connection.aclose()
 
 
-class SyncDeadline(_Clock):
+class SyncDeadline(Clock):
     """Ends its block's I/O after ``seconds``, and raises TimeLimitError then.
 
     What cannot be ended from outside: the system's name lookup; the tries to connect to a host's addresses, one after

@@ -49,7 +49,7 @@ def connection_error(chain: RedirectChain, exc: Exception, head: ResponseHead | 
     """There was no answer, or (with ``head``) it broke off."""
     if head is not None:
         return chain.error("the connection broke before the answer was complete", head)
-    return chain.error(_failure_message(chain.current, exc), None)
+    return chain.error(failure_message(chain.current, exc), None)
 
 
 def _status_message(url: Url, head: ResponseHead, first_bytes: bytes) -> str:
@@ -71,8 +71,8 @@ def _status_message(url: Url, head: ResponseHead, first_bytes: bytes) -> str:
     return f"it answered {phrase}, where only 200 brings a card"
 
 
-def _failure_message(url: Url, exc: Exception) -> str:
-    """No text of ``exc`` that could quote a request header gets in."""
+def failure_message(url: Url, exc: Exception) -> str:
+    """Why there was no answer; no text of ``exc`` that could quote a request header gets in."""
     address = f"{url.host}:{url.port}"
     causes = list(_causes(exc))
     kinds = tuple(type(c) for c in causes)

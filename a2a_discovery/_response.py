@@ -40,9 +40,13 @@ class ResponseHead:
         return self.status in _REDIRECTS
 
     @property
+    def media_type(self) -> str:
+        """The Content-Type without its parameters, in lower case; empty when there is none (RFC 9110 §8.3.1)."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    @property
     def is_html(self) -> bool:
-        media_type = self.headers.get("content-type", "").partition(";")[0].strip().lower()
-        return media_type in ("text/html", "application/xhtml+xml")
+        return self.media_type in ("text/html", "application/xhtml+xml")
 
 
 class BodyReader:

@@ -91,12 +91,23 @@ class Selection:
     skipped: tuple[Skipped, ...]
 
 
-def select_interface(card: Any, support: Support | None = None, *, policy: UrlPolicy | None = None) -> Selection:
+def select_interface(
+    card: Any,
+    support: Support | None = None,
+    *,
+    policy: UrlPolicy | None = None,
+    unreachable: Mapping[int, str] | None = None,
+) -> Selection:
     """Pick the first entry of ``supported_interfaces`` that this client speaks (§8.3.2).
 
     An entry is supported when its binding *and* its Major.Minor version are in ``support`` and ``policy`` lets its
-    URL be called. Order is the card's; there is no "best" entry. ``card`` is an ``AgentCard``, or its betterproto
-    dataclass.
+    URL be called. Order is the card's; there is no "best" entry.
+
+    Args:
+        card: an ``AgentCard``, or its betterproto dataclass.
+        support: what the client speaks; by default what is installed.
+        policy: which URLs may be called.
+        unreachable: entries to pass over, by index, each with the reason: they could not be connected to (§5.2).
 
     Raises:
         NoSupportedInterfaceError: no entry qualifies; ``.skipped`` says why for each.
@@ -108,7 +119,7 @@ def select_interface(card: Any, support: Support | None = None, *, policy: UrlPo
         raise TypeError("support is a Support, and policy a UrlPolicy")
     skipped: list[Skipped] = []
     for index, interface in enumerate(checked.supported_interfaces):
-        reason = _refusal(interface, support, policy)
+        reason = (unreachable or {}).get(index) or _refusal(interface, support, policy)
         if reason is None:
             copy = AgentInterface()
             copy.CopyFrom(interface)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from a2a_discovery.errors import StreamInterruptedError
 from a2a_discovery.types import TaskState
 
 TERMINAL: Final = frozenset(
@@ -30,13 +31,44 @@ def is_settled(state: int) -> bool:
     return state in TERMINAL or state in INTERRUPTED
 
 
-def progress(event: Any) -> tuple[str, int]:
-    """The task's id and state that a ``StreamResponse`` tells of; ``""`` and 0 where it tells of none."""
-    match event.WhichOneof("payload"):
-        case "task":
-            return event.task.id, event.task.status.state
-        case "status_update":
-            return event.status_update.task_id, event.status_update.status.state
-        case "artifact_update":
-            return event.artifact_update.task_id, 0
-    return "", 0
+class Progress:
+    """How far a stream has come.
+
+    Attributes:
+        events: how many events came.
+        task_id: the task that they told of, empty while they told of none.
+        state: the last state of the task; 0 while none came.
+        settled: whether the stream may end here: a message came, or the task ended or waits for the client (§3.1.2).
+    """
+
+    def __init__(self) -> None:
+        self.events = 0
+        self.task_id = ""
+        self.state = 0
+        self.settled = False
+
+    def note(self, event: Any) -> None:
+        """Take the next ``StreamResponse``."""
+        self.events += 1
+        match event.WhichOneof("payload"):
+            case "message":
+                self.settled = True
+            case "task":
+                self._note(event.task.id, event.task.status.state)
+            case "status_update":
+                self._note(event.status_update.task_id, event.status_update.status.state)
+            case "artifact_update":
+                self.task_id = event.artifact_update.task_id or self.task_id
+
+    def _note(self, task_id: str, state: int) -> None:
+        self.task_id = task_id or self.task_id
+        self.state = state
+        self.settled = is_settled(state)
+
+    def interruption(self, why: str, url: str) -> StreamInterruptedError:
+        """The error of a stream that ended here, too early."""
+        name = TaskState.Name(self.state) if self.state in TaskState.values() else str(self.state)
+        told = f"of task {self.task_id} in {name}" if self.task_id else "that told of no task"
+        return StreamInterruptedError(
+            f"the stream {told} ended too early: {why}", task_id=self.task_id, state=self.state, url=url
+        )

@@ -13,9 +13,18 @@ HEADER = "# Generated from a2a_discovery/_async/{name} by codegen/sync.py; do no
 REPLACEMENTS = {
     "_async": "_sync",
     "AsyncClient": "Client",
+    "AsyncAgent": "Agent",
     "AsyncDeadline": "SyncDeadline",
+    "AsyncOperations": "Operations",
+    "AsyncWatch": "SyncWatch",
     "aclose": "close",
+    "aclosing": "closing",
+    "aiter_bytes": "iter_bytes",
     "aiter_raw": "iter_raw",
+    "async_channel": "sync_channel",
+    "async_methods": "sync_methods",
+    "async_sleep": "sync_sleep",
+    "asynccontextmanager": "contextmanager",
 }
 
 

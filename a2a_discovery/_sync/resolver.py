@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import logging
-import math
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -13,10 +11,12 @@ from types import TracebackType
 
 import httpx
 
+from a2a_discovery import _service_params
 from a2a_discovery._deadline import SyncDeadline, TimeLimitError
 from a2a_discovery._fetch_errors import connection_error, status_error, timeout_error, web_page_error
 from a2a_discovery._redirects import RedirectChain
 from a2a_discovery._response import FIRST_BYTES, BodyError, BodyReader, ResponseHead
+from a2a_discovery._retry import checked_limits
 from a2a_discovery.card import parse_card
 from a2a_discovery.errors import CardError, FetchError
 from a2a_discovery.fetched import FetchedDocument, ResolvedCard
@@ -60,11 +60,10 @@ class CardResolver:
         timeout: float = 15.0,
         max_redirects: int = 5,
     ) -> None:
-        if not (math.isfinite(timeout) and timeout > 0 and math.isfinite(connect_timeout) and connect_timeout > 0):
-            raise ValueError("timeout and connect_timeout are numbers of seconds above 0")
+        checked_limits(timeout=timeout, connect_timeout=connect_timeout)
         self._own_client = client is None
         self._client = client or _new_client()
-        self._headers = _checked(headers or {})
+        self._headers = httpx.Headers(_service_params.checked(headers or {}))
         self._policy = policy or UrlPolicy()
         self._max_bytes = max_bytes
         self._connect_timeout = connect_timeout
@@ -217,11 +216,3 @@ def _new_client() -> httpx.Client:
         limits=httpx.Limits(max_keepalive_connections=0),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
     )
-
-
-def _checked(headers: Mapping[str, str]) -> httpx.Headers:
-    for name, value in headers.items():
-        # Found later, the HTTP layer's message would quote the value.
-        if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or not re.fullmatch(r"[\t\x20-\x7e]*", value):
-            raise ValueError(f"the header {name!r} is not valid HTTP (RFC 9110 §5)")
-    return httpx.Headers({name: value.strip() for name, value in headers.items()})

@@ -19,6 +19,15 @@ _log = logging.getLogger("a2a_discovery")
 _NEEDS_PAYLOAD = {o.name: "payload" in o.response.DESCRIPTOR.oneofs_by_name for o in OPERATIONS.values()}
 
 
+def is_own(message: Any) -> bool:
+    """Whether a message, or its class, is of this schema; the only other one is ``google.protobuf.Empty``."""
+    return _is_ours(message.DESCRIPTOR)
+
+
+def _is_ours(descriptor: Any) -> bool:
+    return not descriptor.full_name.startswith("google.")
+
+
 def from_json(operation: Operation, document: Any) -> Any:
     """The response that a decoded JSON value holds; null is an empty one.
 
@@ -27,7 +36,7 @@ def from_json(operation: Operation, document: Any) -> Any:
     """
     document = {} if document is None else document
     cls = operation.response
-    if cls.DESCRIPTOR.file.name.startswith("google/"):
+    if not is_own(cls):
         return cls()
     message = protojson.read(cls, document, None, need=False)
     if message is not None:
@@ -59,7 +68,8 @@ def _enum_fields(descriptor: Any) -> tuple[tuple[Any, bool], ...]:
     return tuple(
         (field, field.is_repeated)
         for field in descriptor.fields
-        if field.enum_type is not None or (field.message_type is not None and _enum_fields(field.message_type))
+        if field.enum_type is not None
+        or (field.message_type is not None and _is_ours(field.message_type) and _enum_fields(field.message_type))
     )
 
 
@@ -87,7 +97,7 @@ def check(operation: Operation, message: Any, *, strict: bool) -> None:
     if _NEEDS_PAYLOAD[operation.name] and message.WhichOneof("payload") is None:
         members = ", ".join(f.json_name for f in message.DESCRIPTOR.oneofs_by_name["payload"].fields)
         raise InvalidAgentResponseError(f"the answer to {operation.name} holds none of {members}")
-    problems = validate(message)
+    problems = validate(message) if is_own(message) else []
     if not problems:
         return
     found = "; ".join(str(problem) for problem in problems[:5])

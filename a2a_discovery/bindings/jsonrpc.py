@@ -103,7 +103,7 @@ def decode_request(body: bytes) -> Call:
 
 def encode_response(request_id: Id, message: Message) -> bytes:
     """The body of the answer, or the data of a stream event, that holds ``message``."""
-    result = b"{}" if message.DESCRIPTOR.full_name.startswith("google.") else protojson.dumps(message)
+    result = protojson.dumps(message) if answers.is_own(message) else b"{}"
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (orjson.dumps(request_id), result)
 
 

@@ -140,7 +140,7 @@ def decode_request(found: Match, query: str, body: bytes) -> Any:
 
 def encode_response(message: Message) -> bytes:
     """The body of an answer, or the data of a stream event."""
-    return b"{}" if message.DESCRIPTOR.full_name.startswith("google.") else protojson.dumps(message)
+    return protojson.dumps(message) if answers.is_own(message) else b"{}"
 
 
 def _segment(value: str) -> str:

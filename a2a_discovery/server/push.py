@@ -13,12 +13,12 @@ from typing import Final
 
 import httpx
 
+from a2a_discovery.bindings.rest import MEDIA_TYPE
 from a2a_discovery.policy import UrlPolicy, UrlRefusedError, parse_url
+from a2a_discovery.push import TOKEN_HEADER
 from a2a_discovery.server.paging import wrong
 from a2a_discovery.types import TaskPushNotificationConfig
 
-TOKEN_HEADER: Final = "X-A2A-Notification-Token"  # noqa: S105 - a header's name
-MEDIA_TYPE: Final = "application/a2a+json"
 MAX_WAITING: Final = 1_000
 """How many events wait for one configuration; beyond, the oldest are dropped."""
 

@@ -125,7 +125,8 @@ class MemoryTaskStore:
         return reversed(self._records.values())
 
     def add_message(self, record: Record, message: Message) -> None:
-        """Add a client's message to the history."""
+        """Add a client's message to the history, after what the agent said before it."""
+        self._keep_said(record.task)
         added = record.task.history.add()
         added.CopyFrom(message)
         added.task_id = record.task.id
@@ -136,8 +137,7 @@ class MemoryTaskStore:
         """Change the task as ``event`` says, a status or artifact update."""
         task = record.task
         if event.WhichOneof("payload") == "status_update":
-            if task.status.HasField("message"):
-                task.history.add().CopyFrom(task.status.message)
+            self._keep_said(task)
             task.status.CopyFrom(event.status_update.status)
         else:
             update = event.artifact_update
@@ -179,6 +179,12 @@ class MemoryTaskStore:
             page_size=size,
             total_size=len(found),
         )
+
+    @staticmethod
+    def _keep_said(task: Task) -> None:
+        if task.status.HasField("message"):
+            task.history.add().CopyFrom(task.status.message)
+            task.status.ClearField("message")
 
     def _touch(self, record: Record) -> None:
         self._clock += 1

@@ -1,0 +1,76 @@
+"""From a host to an agent that can be called."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+
+from a2a_discovery._async.agent import AsyncAgent
+from a2a_discovery._async.resolver import CardResolver
+from a2a_discovery.interfaces import Support
+from a2a_discovery.policy import UrlPolicy
+
+
+@asynccontextmanager
+async def discover(
+    reference: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    support: Support | None = None,
+    policy: UrlPolicy | None = None,
+    client: httpx.AsyncClient | None = None,
+    channel: Any = None,
+    extensions: Iterable[str] = (),
+    service_params: Mapping[str, str] | None = None,
+    connect_timeout: float = 5.0,
+    timeout: float = 60.0,
+    idle_timeout: float = 300.0,
+    strict_responses: bool = False,
+    fallback: bool = False,
+    retries: int = 0,
+) -> AsyncIterator[AsyncAgent]:
+    """Fetch the card of ``reference``, check it, choose an interface, and give the agent to call (§8.2, §8.3.2).
+
+    Args:
+        reference: a host, a base URL or the card's own URL.
+        headers: request headers of the fetch of the card alone, most often credentials.
+        support: as for ``AsyncAgent``, like all that follow; ``policy`` and ``client`` serve the fetch too.
+        policy: which URLs may be called.
+        client: makes the requests over HTTP, and stays open.
+        channel: a ``grpc.aio`` channel that makes the calls over GRPC, and stays open.
+        extensions: URIs of extensions that this client understands.
+        service_params: further headers or gRPC metadata of every call.
+        connect_timeout: seconds for one connection.
+        timeout: seconds for a whole call with one answer.
+        idle_timeout: seconds of silence after which a stream is given up.
+        strict_responses: whether a missing REQUIRED field in a response is an error.
+        fallback: whether the next supported interface is tried where one cannot be connected to.
+        retries: how often a call that is safe to repeat is repeated.
+
+    Raises:
+        FetchError: there is no card to be had.
+        CardError: there is one, but it is not valid.
+        NoSupportedInterfaceError: no interface of it can be used.
+    """
+    async with CardResolver(client, headers=headers, policy=policy, connect_timeout=connect_timeout) as resolver:
+        found = await resolver.resolve(reference)
+    agent = AsyncAgent(
+        found.card,
+        support=support,
+        policy=policy,
+        client=client,
+        channel=channel,
+        extensions=extensions,
+        service_params=service_params,
+        connect_timeout=connect_timeout,
+        timeout=timeout,
+        idle_timeout=idle_timeout,
+        strict_responses=strict_responses,
+        fallback=fallback,
+        retries=retries,
+    )
+    async with agent:
+        yield agent

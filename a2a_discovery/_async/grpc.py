@@ -1,0 +1,101 @@
+"""Calls over GRPC, from the operation table: there is no generated stub."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any
+
+import grpc
+from google.protobuf.message import Message
+
+from a2a_discovery import _call_errors
+from a2a_discovery._channels import AsyncWatch, async_channel
+from a2a_discovery._gen.operations import OPERATIONS
+from a2a_discovery._operation import Operation
+from a2a_discovery.bindings import answers
+from a2a_discovery.bindings.grpc import STATUS_DETAILS, decode_error, encode_metadata
+from a2a_discovery.errors import A2ADiscoveryError, TransportError
+from a2a_discovery.policy import parse_grpc_address
+
+
+class GrpcTransport:
+    """Calls one interface.
+
+    Args:
+        url: the interface's address.
+        channel: makes the calls, and stays open; by default there is one of the transport's own.
+        connect_timeout: seconds for one try to connect, where the channel is the transport's own.
+    """
+
+    def __init__(self, url: str, channel: Any = None, *, connect_timeout: float) -> None:
+        self._url, _ = parse_grpc_address(url)
+        self._own_channel = channel is None
+        self._channel = async_channel(self._url, connect_timeout) if channel is None else channel
+        self._calls = {name: self._callable(operation) for name, operation in OPERATIONS.items()}
+
+    def _callable(self, operation: Operation) -> Any:
+        make = self._channel.unary_stream if operation.streaming else self._channel.unary_unary
+        # Answers are read here, where a failure can be told.
+        return make(operation.grpc_path, request_serializer=operation.request.SerializeToString)
+
+    async def unary(self, operation: Operation, request: Message, params: Mapping[str, str], timeout: float) -> Any:
+        """One call with one answer, within ``timeout`` seconds; raises A2AError and TransportError."""
+        end = time.monotonic() + timeout
+        call = self._calls[operation.name]
+        try:
+            data = await call(request, timeout=timeout, metadata=encode_metadata(params))
+        except grpc.RpcError as exc:
+            if exc.code() is grpc.StatusCode.DEADLINE_EXCEEDED and time.monotonic() >= end - 0.05:
+                raise _call_errors.unary_timeout(self._url, timeout) from exc
+            raise self._error(exc) from exc
+        except Exception as exc:
+            raise self._failure(exc) from exc
+        return answers.from_wire(operation, data)
+
+    async def stream(
+        self, operation: Operation, request: Message, params: Mapping[str, str], idle: float
+    ) -> AsyncGenerator[Any, None]:
+        """One call with a stream of answers, at most ``idle`` seconds apart; raises A2AError and TransportError."""
+        try:
+            call = self._calls[operation.name](request, metadata=encode_metadata(params))
+        except Exception as exc:
+            raise self._failure(exc) from exc
+        watch = AsyncWatch(idle, call.cancel)
+        try:
+            async for data in call:
+                watch.hold()
+                yield answers.from_wire(operation, data)
+                watch.go_on()
+        except grpc.RpcError as exc:
+            if watch.expired:
+                raise _call_errors.idle_timeout(self._url, idle) from exc
+            raise self._error(exc) from exc
+        except asyncio.CancelledError as exc:
+            if watch.expired:
+                raise _call_errors.idle_timeout(self._url, idle) from exc
+            raise
+        except A2ADiscoveryError:
+            raise
+        except Exception as exc:
+            raise self._failure(exc) from exc
+        finally:
+            watch.stop()
+            call.cancel()
+
+    async def aclose(self) -> None:
+        """Close the channel, unless it was passed in."""
+        if self._own_channel:
+            await self._channel.close()
+
+    def _error(self, exc: Any) -> A2ADiscoveryError:
+        code, text = exc.code(), exc.details() or ""
+        metadata = [(name, value) for name, value in exc.trailing_metadata() or ()]
+        said_by_the_agent = any(name in (STATUS_DETAILS, "retry-after") for name, _ in metadata)
+        if code is grpc.StatusCode.UNAVAILABLE and not said_by_the_agent:
+            return _call_errors.grpc_error(self._url, text)
+        return decode_error(code.name, text, metadata)
+
+    def _failure(self, exc: Exception) -> TransportError:
+        return TransportError(f"the call failed ({type(exc).__name__})", url=str(self._url))

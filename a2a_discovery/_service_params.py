@@ -1,0 +1,46 @@
+"""Service parameters (§3.2.6): what goes along with a call as HTTP headers or gRPC metadata."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from a2a_discovery.extensions import HEADER, declared
+
+VERSION = "A2A-Version"
+
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE = re.compile(r"[\t\x20-\x7e]*")
+
+
+def checked(params: Mapping[str, str]) -> dict[str, str]:
+    """A copy, with blanks around the values gone.
+
+    Raises:
+        ValueError: a name or value is not valid in HTTP; the value is not quoted, it may be a secret.
+    """
+    for name, value in params.items():
+        if not isinstance(value, str) or not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
+            raise ValueError(f"the header {name!r} is not valid HTTP (RFC 9110 §5)")
+    return {name: value.strip() for name, value in params.items()}
+
+
+def merged(version: str, extensions: Iterable[str], *params: Mapping[str, str]) -> dict[str, str]:
+    """The parameters of one call: the version of the interface, one list of extensions, and the caller's own.
+
+    A later mapping wins over an earlier one; names are compared without regard to case.
+    """
+    by_name: dict[str, tuple[str, str]] = {}
+    for mapping in params:
+        for name, value in mapping.items():
+            by_name[name.lower()] = (name, value)
+    by_name.pop(HEADER.lower(), None)
+    by_name[VERSION.lower()] = (VERSION, version)
+    if value := ",".join(extensions):
+        by_name[HEADER.lower()] = (HEADER, value)
+    return dict(by_name.values())
+
+
+def callers_extensions(*params: Mapping[str, str]) -> tuple[str, ...]:
+    """What the caller's own parameters already declare as extensions."""
+    return declared(value for mapping in params for name, value in mapping.items() if name.lower() == HEADER.lower())

@@ -1,0 +1,185 @@
+# Generated from a2a_discovery/_async/http.py by codegen/sync.py; do not edit.
+"""Calls over JSONRPC and HTTP+JSON."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+import httpx
+from google.protobuf.message import Message
+
+from a2a_discovery import _call_errors
+from a2a_discovery._deadline import SyncDeadline, Clock, TimeLimitError
+from a2a_discovery._operation import Operation
+from a2a_discovery._response import BodyError, BodyReader, ResponseHead
+from a2a_discovery.bindings import faults, sse
+from a2a_discovery.bindings.http import JsonRpcWire, Outgoing, RestWire, Wire
+from a2a_discovery.errors import A2ADiscoveryError, A2AError, InvalidAgentResponseError, TransportError
+from a2a_discovery.policy import parse_url
+
+MAX_RESPONSE_BYTES = 64 * 1024 * 1024
+_MAX_ERROR_BYTES = 1024 * 1024
+
+
+class HttpTransport:
+    """Calls one interface.
+
+    Args:
+        binding: ``"JSONRPC"`` or ``"HTTP+JSON"``.
+        url: the interface's URL.
+        client: sends the requests; stays open.
+        connect_timeout: seconds for one connection, TLS included.
+    """
+
+    def __init__(self, binding: str, url: str, client: httpx.Client, *, connect_timeout: float) -> None:
+        self._wire: Wire = JsonRpcWire(url) if binding == "JSONRPC" else RestWire(url)
+        self._url = parse_url(url)
+        self._client = client
+        self._connect_timeout = connect_timeout
+
+    def unary(self, operation: Operation, request: Message, params: Mapping[str, str], timeout: float) -> Any:
+        """One call with one answer, within ``timeout`` seconds; raises A2AError and TransportError."""
+        outgoing = self._wire.encode(operation, request)
+        answered = False
+        try:
+            with SyncDeadline(timeout) as deadline:
+                extensions = deadline.extensions(self._connect_timeout)
+                response = self._send(outgoing, params, "gzip", extensions)
+                answered = True
+                try:
+                    deadline.watch(response.extensions.get("network_stream"))
+                    head, body = self._read(response, MAX_RESPONSE_BYTES, deadline)
+                finally:
+                    response.close()
+        except TimeLimitError as exc:
+            raise _call_errors.unary_timeout(self._url, timeout) from exc
+        except httpx.TimeoutException as exc:
+            raise self._timeout(exc, timeout, expired=deadline.expired) from exc
+        except A2ADiscoveryError:
+            raise
+        except Exception as exc:
+            # A hostile answer surfaces as whatever httpx and the layers below it did not foresee.
+            raise _call_errors.http_error(self._url, exc, answered=answered) from exc
+        if head.status != 200:
+            if 200 < head.status < 300:
+                return self._wire.decode(operation, outgoing, body)
+            raise faults.from_http(head.status, head.headers, body)
+        _check_json(operation, head, body)
+        return self._wire.decode(operation, outgoing, body)
+
+    def stream(
+        self, operation: Operation, request: Message, params: Mapping[str, str], idle: float
+    ) -> Generator[Any, None]:
+        """One call with a stream of answers, at most ``idle`` seconds apart; raises A2AError and TransportError."""
+        outgoing = self._wire.encode(operation, request)
+        response = self._open(outgoing, params, idle)
+        if self._wire.other_verb(operation, response.status_code):
+            error = self._error(response, idle)
+            if type(error) is not A2AError:
+                raise error
+            outgoing = self._wire.encode(operation, request, again=True)
+            response = self._open(outgoing, params, idle)
+        try:
+            head = ResponseHead.read(response.status_code, response.headers.multi_items())
+            if head.status != 200:
+                raise self._error(response, idle)
+            if head.media_type == sse.MEDIA_TYPE:
+                for data in self._events(response, idle):
+                    yield self._wire.decode(operation, outgoing, data)
+            else:
+                head, body = self._read(response, MAX_RESPONSE_BYTES, Clock(idle))
+                _check_json(operation, head, body)
+                yield self._wire.decode(operation, outgoing, body)
+        except (httpx.ReadTimeout, TimeLimitError) as exc:
+            raise _call_errors.idle_timeout(self._url, idle) from exc
+        except (httpx.HTTPError, httpx.StreamError, OSError) as exc:
+            raise _call_errors.http_error(self._url, exc, answered=True) from exc
+        finally:
+            response.close()
+
+    def _open(self, outgoing: Outgoing, params: Mapping[str, str], idle: float) -> httpx.Response:
+        try:
+            with SyncDeadline(idle) as deadline:
+                return self._send(outgoing, params, "identity", deadline.extensions(self._connect_timeout))
+        except httpx.ConnectTimeout as exc:
+            raise _call_errors.connect_timeout(self._url, self._connect_timeout) from exc
+        except (httpx.TimeoutException, TimeLimitError) as exc:
+            raise _call_errors.idle_timeout(self._url, idle) from exc
+        except Exception as exc:
+            raise _call_errors.http_error(self._url, exc, answered=False) from exc
+
+    def _send(
+        self, outgoing: Outgoing, params: Mapping[str, str], coding: str, extensions: dict[str, Any]
+    ) -> httpx.Response:
+        headers = {**params, **outgoing.headers, "Accept-Encoding": coding}
+        # Default params of the client's would replace the query of the URL.
+        query = httpx.URL(outgoing.url).params if self._client.params else None
+        request = self._client.build_request(
+            outgoing.verb, outgoing.url, params=query, headers=headers, content=outgoing.body, extensions=extensions
+        )
+        return self._client.send(request, stream=True, follow_redirects=False)
+
+    def _read(self, response: httpx.Response, limit: int, clock: Clock) -> tuple[ResponseHead, bytes]:
+        """The whole body, within ``limit`` bytes after decompression."""
+        head = ResponseHead.read(response.status_code, response.headers.multi_items())
+        reader = BodyReader(head, limit)
+        try:
+            reader.check_head()
+            if response.is_stream_consumed:
+                # By a transport that answers from memory, or by an auth that had to see the body.
+                reader.feed_decoded(response.content)
+                return head, reader.finish()
+            for chunk in response.iter_raw():
+                clock.check()
+                reader.feed(chunk)
+            return head, reader.finish()
+        except BodyError as exc:
+            raise TransportError(f"the answer cannot be read: {exc}", url=self._url.without_query()) from exc
+
+    def _error(self, response: httpx.Response, idle: float) -> A2AError:
+        """The error that an answer to a stream call means; the answer is closed."""
+        head = ResponseHead.read(response.status_code, response.headers.multi_items())
+        body = b""
+        try:
+            with suppress(TransportError, TimeLimitError, httpx.HTTPError, httpx.StreamError, OSError):
+                head, body = self._read(response, _MAX_ERROR_BYTES, Clock(idle))
+        finally:
+            response.close()
+        return faults.from_http(head.status, head.headers, body)
+
+    def _events(self, response: httpx.Response, idle: float) -> Iterator[bytes]:
+        """The data of each event; one that is never completed, however slowly it grows, counts as silence."""
+        parser = sse.Parser()
+        coded = "content-encoding" in response.headers or response.is_stream_consumed
+        heard = time.monotonic()
+        for chunk in response.iter_bytes() if coded else response.iter_raw():
+            try:
+                events, larger = parser.feed(chunk), None
+            except sse.EventSizeError as exc:
+                events, larger = exc.events, exc
+            for data in events:
+                if data.strip():
+                    yield data
+            if larger is not None:
+                told = f"the stream holds an event of more than {sse.MAX_EVENT_BYTES} bytes"
+                raise InvalidAgentResponseError(told) from larger
+            now = time.monotonic()
+            if b"\n" in chunk or b"\r" in chunk:
+                heard = now
+            elif now - heard > idle:
+                raise _call_errors.idle_timeout(self._url, idle)
+
+    def _timeout(self, exc: httpx.TimeoutException, timeout: float, *, expired: bool) -> TransportError:
+        if isinstance(exc, httpx.ConnectTimeout) and not expired:
+            return _call_errors.connect_timeout(self._url, self._connect_timeout)
+        return _call_errors.unary_timeout(self._url, timeout)
+
+
+def _check_json(operation: Operation, head: ResponseHead, body: bytes) -> None:
+    """Only JSON is an answer, even without a Content-Type: a login page is none, whatever its status."""
+    kind = head.media_type
+    if body and kind and kind != "application/json" and not kind.endswith("+json"):
+        raise InvalidAgentResponseError(f"the answer to {operation.name} is {kind[:100]}, not JSON")
