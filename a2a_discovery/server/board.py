@@ -76,7 +76,7 @@ class TaskBoard:
         run = asyncio.get_running_loop().create_task(self._run(turn, previous))
         turn.run = run
         # Not in the coroutine itself: one that is canceled before its first step never gets there.
-        run.add_done_callback(lambda _: turn.close())
+        run.add_done_callback(lambda _: self._closed(turn))
         _keep(run, self._runs)
         if record is not None:
             _keep(run, record.runs)
@@ -174,6 +174,11 @@ class TaskBoard:
             turn.publish_status(TaskState.TASK_STATE_FAILED, internal().message)
         else:
             turn.publish_status(TaskState.TASK_STATE_FAILED, error.message)
+
+    def _closed(self, turn: Turn) -> None:
+        if turn.record is not None and turn.record.canceling and not turn.record.has_ended:
+            self._enter(turn.record, TaskState.TASK_STATE_CANCELED)
+        turn.close()
 
     def _enter(self, record: Record, state: TaskState) -> None:
         status = TaskStatus(state=state, timestamp=now())
