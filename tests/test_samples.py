@@ -24,7 +24,7 @@ COMMAND = [sys.executable, "-m", "a2a_discovery.cli", "demo-server"]
 
 
 def sample(name: str) -> AgentCard:
-    return SAMPLES[name]("http://localhost:41241")
+    return SAMPLES[name]("http://localhost:41241", "127.0.0.1:41250")
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -54,7 +54,17 @@ def test_deployer_demands_a_bearer_token_and_has_a_tenant() -> None:
     (name,) = requirement.schemes
     assert card.security_schemes[name].http_auth_security_scheme.scheme == "Bearer"
     assert refusal(card, "GetExtendedAgentCard") is None
+    assert [(i.protocol_binding, i.tenant) for i in card.supported_interfaces] == [
+        ("JSONRPC", "payments"),
+        ("HTTP+JSON", "payments"),
+        ("GRPC", "payments"),
+    ]
     assert select_interface(card).interface.tenant == "payments"
+
+
+def test_without_an_address_there_is_no_grpc_entry() -> None:
+    card = SAMPLES["deployer"]("http://localhost:41241")
+    assert "GRPC" not in [i.protocol_binding for i in card.supported_interfaces]
 
 
 @contextmanager
@@ -74,7 +84,9 @@ def test_the_server_serves_each_card_until_a_signal(number: signal.Signals) -> N
         assert list(agents) == list(SAMPLES)
         with CardResolver() as resolver:
             for name, url in agents.items():
-                assert resolver.resolve(url).card == SAMPLES[name](url)
+                card = resolver.resolve(url).card
+                address = next((i.url for i in card.supported_interfaces if i.protocol_binding == "GRPC"), "")
+                assert card == SAMPLES[name](url, address)
         process.send_signal(number)
         out, err = process.communicate(timeout=10)
         assert (process.returncode, out, err) == (0, "", "")
