@@ -123,7 +123,7 @@ def demo_server(
         int, typer.Option(min=0, max=65533, help="The first of three consecutive ports; 0 takes free ones.")
     ] = 41241,
 ) -> None:
-    """Serve the cards of three sample agents until interrupted."""
+    """Serve three sample agents until interrupted."""
     with failures():
         try:
             from a2a_discovery.cli.demo_server import serve
