@@ -351,6 +351,7 @@ class Block:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 sys.meta_path.insert(0, Block())
 sys.argv = ["a2a-discovery", *{args!r}]
+from a2a_discovery.cli import main
 main()
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=30)
