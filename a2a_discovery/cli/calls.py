@@ -218,9 +218,9 @@ def _failure(exc: Exception, reference: str) -> CommandError:
         case CardError(subject="AgentCard", url=str(url)):
             return invalid(url, [problem for problem in exc.problems if problem.severity == "error"], reference)
         case CallTimeoutError():
-            return CommandError(f"{exc.url}: {exc.message}; --timeout sets another limit", ExitCode.TIMEOUT)
+            return CommandError(f"{exc.url}: {_short(exc.message)}; --timeout sets another limit", ExitCode.TIMEOUT)
         case TransportError():
-            return CommandError(f"{exc.url}: {exc.message}", ExitCode.NO_CARD)
+            return CommandError(f"{exc.url}: {_short(exc.message)}", ExitCode.NO_CARD)
         case NoSupportedInterfaceError():
             return CommandError(str(exc), ExitCode.NO_CARD)
         case A2AError():

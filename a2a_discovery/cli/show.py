@@ -81,7 +81,7 @@ def show_events(events: Generator[StreamResponse, None, None], output: Output) -
 
 def _check_end(task_id: str, state: int) -> None:
     if state in _FAILED:
-        raise CommandError(f"task {task_id} ended in {TaskState.Name(state)}", ExitCode.FAILED)
+        raise CommandError(f"task {clean(task_id)} ended in {TaskState.Name(state)}", ExitCode.FAILED)
 
 
 class Drawing:

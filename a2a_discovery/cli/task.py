@@ -35,8 +35,9 @@ _History = Annotated[
 @call_command
 def get(options: CallOptions, reference: Reference, task_id: _Id, history: _History = None) -> None:
     """Show a task; exit with 1 when it failed or was rejected."""
+    request = GetTaskRequest(id=task_id, history_length=history)
     with connected(reference, options) as agent:
-        show_reply(agent.get_task(GetTaskRequest(id=task_id, history_length=history)), options.output)
+        show_reply(agent.get_task(request), options.output)
 
 
 @task_app.command("list")
@@ -75,16 +76,18 @@ def list_(
 @call_command
 def cancel(options: CallOptions, reference: Reference, task_id: _Id) -> None:
     """Ask the agent to stop a task, and show it."""
+    request = CancelTaskRequest(id=task_id)
     with connected(reference, options) as agent:
-        show_reply(agent.cancel_task(CancelTaskRequest(id=task_id)), options.output)
+        show_reply(agent.cancel_task(request), options.output)
 
 
 @task_app.command("subscribe")
 @call_command
 def subscribe(options: CallOptions, reference: Reference, task_id: _Id) -> None:
     """Show the events of a task that is still at work; exit with 1 when it fails or is rejected."""
+    request = SubscribeToTaskRequest(id=task_id)
     with connected(reference, options) as agent:
-        show_events(agent.subscribe_to_task(SubscribeToTaskRequest(id=task_id)), options.output)
+        show_events(agent.subscribe_to_task(request), options.output)
 
 
 def _state(given: str) -> str | None:
