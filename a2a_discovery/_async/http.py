@@ -113,7 +113,9 @@ class HttpTransport:
     async def _send(
         self, outgoing: Outgoing, params: Mapping[str, str], coding: str, extensions: dict[str, Any]
     ) -> httpx.Response:
-        headers = {**params, **outgoing.headers, "Accept-Encoding": coding}
+        # Names are compared without regard to case, or a caller's would stand beside the binding's own.
+        headers = httpx.Headers(params)
+        headers.update({**outgoing.headers, "Accept-Encoding": coding})
         # Default params of the client's would replace the query of the URL.
         query = httpx.URL(outgoing.url).params if self._client.params else None
         request = self._client.build_request(
