@@ -17,6 +17,7 @@ REPLACEMENTS = {
     "AsyncAlarm": "SyncAlarm",
     "AsyncDeadline": "SyncDeadline",
     "AsyncOperations": "Operations",
+    "AsyncSlots": "SyncSlots",
     "AsyncWatch": "SyncWatch",
     "aclose": "close",
     "aclosing": "closing",

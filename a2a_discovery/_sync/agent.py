@@ -265,7 +265,8 @@ class Agent(Operations):
             self._client = httpx.Client(
                 # Without a jar no server is recognised again by what another one set.
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-                limits=httpx.Limits(max_connections=100, max_keepalive_connections=100),
+                # Streams stay open for long, and must not keep other calls from being made.
+                limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
             )
         return self._client
 
