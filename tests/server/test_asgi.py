@@ -267,7 +267,8 @@ def test_headers_are_service_parameters(client: httpx.Client) -> None:
 
 
 def test_a_stream(client: httpx.Client) -> None:
-    event = b'{"message":' + protojson.dumps(SAID) + b"}"
+    said = protojson.dumps(SAID).replace("\u2028".encode(), b"\\u2028")
+    event = b'{"message":' + said + b"}"
     answer = rpc(client, "x", "SendStreamingMessage")
     assert answer.content == b'data: {"jsonrpc":"2.0","id":1,"result":' + event + b"}\n\n"
     other = posted(client, "x", "stream")
