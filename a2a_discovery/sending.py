@@ -28,7 +28,8 @@ def as_request(operation: Operation, given: Any) -> Any:
     if given is None and not issubclass(cls, SendMessageRequest):
         return cls()
     if cls is SendMessageRequest and (isinstance(given, str | Part) or _are_parts(given)):
-        given = Message(role=Role.ROLE_USER, parts=_parts([given] if isinstance(given, str | Part) else given))
+        parts = _parts([given] if isinstance(given, str | Part) else given)
+        return cls(message=Message(message_id=str(uuid4()), role=Role.ROLE_USER, parts=parts))
     message: Any = as_message(given)
     if cls is SendMessageRequest and isinstance(message, Message):
         message = SendMessageRequest(message=message)

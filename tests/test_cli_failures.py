@@ -208,15 +208,6 @@ def test_a_reply_that_lacks_something_is_shown_with_a_warning() -> None:
     )
 
 
-def test_a_service_parameter_does_not_stand_beside_what_the_binding_says() -> None:
-    with agent(answering(result=message())) as server:
-        done = cli("send", server.url, "x", "--svc-param", "content-type:text/plain", "--svc-param", "accept:a/b")
-    head = server.seen[1].head.partition(b"\r\n\r\n")[0].lower()
-    assert done.returncode == 0
-    assert (head.count(b"\r\ncontent-type: "), head.count(b"\r\naccept: ")) == (1, 1)
-    assert b"content-type: application/json" in head
-
-
 @pytest.mark.parametrize("order", [["jsonrpc", "http+json"], ["http+json", "JSONRPC"], ["grpc", "http+json"]])
 def test_the_first_transport_named_that_the_card_has_is_used(order: list[str]) -> None:
     def answer(exchange: Exchange) -> None:
@@ -245,6 +236,7 @@ def test_the_first_transport_named_that_the_card_has_is_used(order: list[str]) -
         ["send", "a.example", "x", "--file", "/no/such/file"],
         ["send", "a.example", "x", "--svc-param", "no colon"],
         ["send", "a.example", "x", "--svc-param", "a b:c"],
+        ["send", "a.example", "x", "--svc-param", "content-type:text/plain"],
         ["task", "list", "a.example", "--state", "asleep"],
         ["task", "list", "a.example", "--limit", "0"],
         ["task", "get", "a.example"],

@@ -14,11 +14,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from a2a_discovery import inspect_card, protojson, select_interface
+from a2a_discovery import Support, inspect_card, protojson, select_interface
 from a2a_discovery.capabilities import refusal
 from a2a_discovery.cli.samples import SAMPLES
-from a2a_discovery.sync import CardResolver
-from a2a_discovery.types import AgentCard
+from a2a_discovery.sync import CardResolver, discover
+from a2a_discovery.types import AgentCard, TaskState
 
 COMMAND = [sys.executable, "-m", "a2a_discovery.cli", "demo-server"]
 
@@ -90,6 +90,22 @@ def test_the_server_serves_each_card_until_a_signal(number: signal.Signals) -> N
         process.send_signal(number)
         out, err = process.communicate(timeout=10)
         assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_the_agents_work() -> None:
+    with demo_server("--port", "0") as (_, agents):
+        for binding in ("JSONRPC", "HTTP+JSON", "GRPC"):
+            with discover(agents["deployer"], support=Support(bindings={binding: ["1.0"]})) as agent:
+                task = agent.send_message("Deploy payments-api 4.2.0 to staging").task
+                assert task.status.message.parts[0].text == "Deployed for tenant payments"
+                asked = agent.send_message("Deploy payments-api 4.2.0 to production").task
+                assert asked.status.state == TaskState.TASK_STATE_INPUT_REQUIRED
+                assert "freeze" in [skill.id for skill in agent.get_extended_agent_card().skills]
+        with discover(agents["test-runner"]) as agent:
+            events = [event.WhichOneof("payload") for event in agent.send_streaming_message("Run the unit tests")]
+            assert events == ["task", "status_update", *["artifact_update"] * 4, "status_update"]
+        with discover(agents["code-reviewer"]) as agent:
+            assert agent.send_message("one\ntwo").message.parts[0].text.startswith("Read 2 lines")
 
 
 def test_localhost_answers_by_either_address() -> None:

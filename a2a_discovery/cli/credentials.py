@@ -99,7 +99,8 @@ def _given(option: str, value: str) -> str:
 
 def _checked(option: str, headers: dict[str, str]) -> dict[str, str]:
     try:
-        return _service_params.checked(headers)
+        return _service_params.checked_params(headers)
     except ValueError:
         # The name may be half of a secret, too.
-        raise CommandError(f"{option} is not valid in an HTTP header", ExitCode.USAGE) from None
+        told = f"{option} is not valid in an HTTP header, or names one that the binding sets"
+        raise CommandError(told, ExitCode.USAGE) from None

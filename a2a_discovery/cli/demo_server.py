@@ -13,7 +13,7 @@ import typer
 
 from a2a_discovery.cli.load import CommandError, ExitCode
 from a2a_discovery.cli.sample_runs import RUNS
-from a2a_discovery.cli.samples import SAMPLES
+from a2a_discovery.cli.samples import SAMPLES, extended
 from a2a_discovery.errors import MissingExtraError
 from a2a_discovery.server.asgi import asgi_app
 from a2a_discovery.server.grpc import grpc_handlers
@@ -72,8 +72,8 @@ async def _run(host: str, sockets: dict[str, list[socket.socket]]) -> None:
     for name, make_card in SAMPLES.items():
         port = sockets[name][0].getsockname()[1]
         base = f"http://{_public_name(host)}:{port}"
-        handler = TaskHandler(RUNS[name])
         card = make_card(base, rpc.address)
+        handler = TaskHandler(RUNS[name], extended_card=extended(card))
         if any(entry.protocol_binding == "GRPC" for entry in card.supported_interfaces):
             rpc.add(card, handler)
         agents[port] = asgi_app(card, handler)

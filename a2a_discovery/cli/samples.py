@@ -114,6 +114,23 @@ def deployer(base: str, grpc: str = "") -> AgentCard:
     )
 
 
+def extended(card: AgentCard) -> AgentCard | None:
+    """The card with what only known callers see, when it announces that there is more."""
+    if not card.capabilities.extended_agent_card:
+        return None
+    longer = AgentCard()
+    longer.CopyFrom(card)
+    longer.skills.append(
+        AgentSkill(
+            id="freeze",
+            name="Freeze deployments",
+            description="Stops all deployments of the team until they are allowed again.",
+            tags=["deployment", "freeze"],
+        )
+    )
+    return longer
+
+
 SAMPLES: Final[dict[str, Callable[..., AgentCard]]] = {
     "test-runner": runner_of_tests,
     "code-reviewer": code_reviewer,

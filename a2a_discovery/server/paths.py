@@ -83,6 +83,6 @@ def _views(scope: Mapping[str, Any]) -> list[str]:
     if not root:
         return [path]
     segments, count = path.split("/"), root.count("/") + 1
-    if unquote("/".join(segments[:count])) == root:
+    if len(segments) > count and unquote("/".join(segments[:count])) == root:
         return ["/".join(["", *segments[count:]]), path]
     return [path, quote(root, safe=_SAFE) + path]

@@ -267,7 +267,8 @@ def test_headers_are_service_parameters(client: httpx.Client) -> None:
 
 
 def test_a_stream(client: httpx.Client) -> None:
-    event = b'{"message":' + protojson.dumps(SAID) + b"}"
+    said = protojson.dumps(SAID).replace("\u2028".encode(), b"\\u2028")
+    event = b'{"message":' + said + b"}"
     answer = rpc(client, "x", "SendStreamingMessage")
     assert answer.content == b'data: {"jsonrpc":"2.0","id":1,"result":' + event + b"}\n\n"
     other = posted(client, "x", "stream")
@@ -377,10 +378,10 @@ def test_other_paths_than_the_cards() -> None:
         assert client.post("/public/rpc", json=call("SendMessage", send())).status_code == 404
 
 
-@pytest.mark.anyio
-async def test_a_server_without_raw_path() -> None:
-    app, sent = asgi_app(card(), HANDLER), []
-    scope = {"type": "http", "method": "GET", "path": "/rest/ü x/tasks", "headers": [(b"a2a-version", b"1.0")]}
+async def asked(base: str, path: str, **scope: Any) -> list[Any]:
+    """What the application sends, asked by a server that is none."""
+    sent = []
+    headers = [(b"a2a-version", b"1.0")]
 
     async def receive() -> Any:
         return {"type": "http.request"}
@@ -389,8 +390,30 @@ async def test_a_server_without_raw_path() -> None:
         sent.append(event)
 
     HANDLER.requests.clear()
-    await app(scope, receive, collect_sent)
+    whole = {"type": "http", "method": "GET", "path": path, "headers": headers, **scope}
+    await asgi_app(card(base), HANDLER)(whole, receive, collect_sent)
+    return sent
+
+
+@pytest.mark.anyio
+async def test_a_server_without_raw_path() -> None:
+    sent = await asked("http://localhost:1", "/rest/ü x/tasks")
     assert (sent[0]["status"], HANDLER.requests[0].tenant) == (200, "ü x")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("path", ["/rest/tasks", "/a b/rest/tasks"])
+async def test_a_server_that_puts_its_root_into_the_path_or_not(path: str) -> None:
+    for base in ("http://localhost:1/a%20b", "http://localhost:1"):
+        assert (await asked(base, path, root_path="/a b"))[0]["status"] == 200
+    assert (await asked("http://localhost:1/other", path, root_path="/a b"))[0]["status"] == 404
+
+
+@pytest.mark.anyio
+async def test_no_body_for_head() -> None:
+    for path in ("/rest/tasks", "/rest/nothing"):
+        sent = await asked("http://localhost:1", path, method="HEAD")
+        assert [event.get("body", b"") for event in sent] == [b"", b""]
 
 
 @pytest.mark.anyio

@@ -58,7 +58,7 @@ async def failure(call: Any) -> grpc.aio.AioRpcError:
 
 
 def details(error: grpc.aio.AioRpcError) -> list[Any]:
-    found = dict(error.trailing_metadata())["grpc-status-details-bin"]
+    found = dict(iter(error.trailing_metadata()))["grpc-status-details-bin"]
     status = status_pb2.Status.FromString(found)
     assert (status.message, status.code) == (error.details(), error.code().value[0])
     return list(status.details)
@@ -170,7 +170,7 @@ async def test_a_challenge_is_in_the_trailers() -> None:
 
     async with channel_to(Strict()) as channel:
         error = await failure(stub(channel, "GetTask")(GetTaskRequest(id="x"), metadata=VERSION))
-    trailers = dict(error.trailing_metadata())
+    trailers = dict(iter(error.trailing_metadata()))
     assert error.code() == grpc.StatusCode.UNAUTHENTICATED
     assert (trailers["www-authenticate"], trailers["retry-after"]) == ("Bearer", "2")
 

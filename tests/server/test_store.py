@@ -112,6 +112,7 @@ def test_the_oldest_that_ended_goes_first_then_the_oldest_that_waits() -> None:
     put(store, b, "INPUT_REQUIRED")
     put(store, c, "COMPLETED")
     store.create("", "c", message())
+    assert store.find("", b.task.id) is b
     store.create("", "c", message())
     assert [len(store), store.find("", a.task.id)] == [3, a]
     for gone in (b, c):

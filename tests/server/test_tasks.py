@@ -17,7 +17,7 @@ from a2a_discovery import (
     TaskNotFoundError,
     UnsupportedOperationError,
 )
-from a2a_discovery.server import MemoryTaskStore, TaskHandler, Turn
+from a2a_discovery.server import MemoryTaskStore, TaskHandler, Turn, streams
 from a2a_discovery.types import (
     CancelTaskRequest,
     GetExtendedAgentCardRequest,
@@ -208,6 +208,52 @@ async def test_a_stream_ends_where_the_task_asks_and_a_subscription_goes_on() ->
     assert kinds(await rest) == ["status_update WORKING", "status_update COMPLETED"]
     with pytest.raises(UnsupportedOperationError):
         await anext(aiter(handler.subscribe_to_task(SubscribeToTaskRequest(id=events[0].task.id), CONTEXT)))
+
+
+async def test_a_function_may_go_on_after_it_asked_for_credentials() -> None:
+    """They may come by another way (§4.1.3): who sent the message is answered, who subscribed hears the rest."""
+    go, granted = asyncio.Event(), asyncio.Event()
+
+    async def run(turn: Turn) -> None:
+        await turn.working()
+        await go.wait()
+        await turn.auth_required("log in")
+        await granted.wait()
+        await turn.complete()
+
+    handler = TaskHandler(run)
+    stream = handler.send_streaming_message(send(), CONTEXT)
+    first = await anext(aiter(stream))
+    subscription = asyncio.ensure_future(
+        collect(handler.subscribe_to_task(SubscribeToTaskRequest(id=first.task.id), CONTEXT))
+    )
+    await asyncio.sleep(0.01)
+    go.set()
+    async with asyncio.timeout(5):
+        assert kinds(await collect(stream)) == ["status_update WORKING", "status_update AUTH_REQUIRED"]
+    granted.set()
+    told = ["task WORKING", "status_update AUTH_REQUIRED", "status_update COMPLETED"]
+    assert kinds(await subscription) == told
+
+
+async def test_a_stream_that_nobody_reads_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "MAX_WAITING", 5)
+
+    async def run(turn: Turn) -> None:
+        await turn.working()
+        for i in range(20):
+            await turn.artifact(str(i), artifact_id="n", append=True)
+
+    handler = TaskHandler(run)
+    stream = handler.send_streaming_message(send(), CONTEXT)
+    await anext(aiter(stream))
+    await asyncio.sleep(0.05)
+    seen: list[Any] = []
+    with pytest.raises(A2AError):
+        await collect(stream, seen.append)
+    assert len(seen) == 5
+    (task,) = (await handler.list_tasks(ListTasksRequest(), CONTEXT)).tasks
+    assert state(task) == "COMPLETED"
 
 
 async def test_every_stream_has_the_same_events_and_none_stops_the_task() -> None:
