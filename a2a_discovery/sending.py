@@ -12,6 +12,8 @@ from a2a_discovery._operation import Operation
 from a2a_discovery.dataclasses import as_message
 from a2a_discovery.types import Message, Part, Role, SendMessageRequest
 
+_USER = Role.ROLE_USER  # looked up once: protobuf's enums take their time
+
 
 def as_request(operation: Operation, given: Any) -> Any:
     """A request of ``operation`` that is the caller's in content and nobody else's as an object.
@@ -29,7 +31,7 @@ def as_request(operation: Operation, given: Any) -> Any:
         return cls()
     if cls is SendMessageRequest and (isinstance(given, str | Part) or _are_parts(given)):
         parts = _parts([given] if isinstance(given, str | Part) else given)
-        return cls(message=Message(message_id=str(uuid4()), role=Role.ROLE_USER, parts=parts))
+        return cls(message=Message(message_id=str(uuid4()), role=_USER, parts=parts))
     message: Any = as_message(given)
     if cls is SendMessageRequest and isinstance(message, Message):
         message = SendMessageRequest(message=message)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any, Final
 
 from google.protobuf.message import Message
 
-from a2a_discovery._gen.operations import OPERATIONS
 from a2a_discovery._operation import CallContext, Operation
+from a2a_discovery._service_params import VERSION
 from a2a_discovery.bindings import faults
 from a2a_discovery.capabilities import refusal
 from a2a_discovery.dataclasses import as_message
@@ -23,13 +22,10 @@ from a2a_discovery.server.handler import AgentHandler
 from a2a_discovery.types import AgentCard
 from a2a_discovery.validation import ensure_valid, validate
 
-VERSION_HEADER: Final = "A2A-Version"
 _UNSTATED: Final = "0.3"
 _SPOKEN_MAJOR: Final = "1"
 
 _log = logging.getLogger("a2a_discovery")
-
-_METHODS = {name: re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower() for name in OPERATIONS}
 
 
 class Dispatcher:
@@ -89,7 +85,7 @@ class Dispatcher:
         if operation.name == "GetExtendedAgentCard" and self._extended_card is not None:
             return self._extended_card
         try:
-            return _answer(operation, await getattr(self.handler, _METHODS[operation.name])(request, context))
+            return _answer(operation, await getattr(self.handler, operation.method)(request, context))
         except asyncio.CancelledError:
             if _is_canceled():
                 raise
@@ -108,7 +104,7 @@ class Dispatcher:
             A2AError: as of ``unary``, before any event or after some.
         """
         try:
-            events = getattr(self.handler, _METHODS[operation.name])(request, context)
+            events = getattr(self.handler, operation.method)(request, context)
             async with aclosing(events):
                 event = None
                 async for event in events:
@@ -130,11 +126,11 @@ class Dispatcher:
         Raises:
             VersionNotSupportedError: the card has no entry of ``binding`` that speaks it.
         """
-        stated = service_params.get(VERSION_HEADER.lower(), "")
+        stated = service_params.get(VERSION.lower(), "")
         version = major_minor(stated.strip() or _UNSTATED)
         supported = self._versions.get(binding, [])
         if version is None or version not in supported:
-            said = f"version {stated[:20]!r}" if stated.strip() else f"no {VERSION_HEADER}, which means 0.3,"
+            said = f"version {stated[:20]!r}" if stated.strip() else f"no {VERSION}, which means 0.3,"
             known = ", ".join(supported) or "none"
             raise VersionNotSupportedError(f"the request states {said} but this interface speaks {known}")
         return version
