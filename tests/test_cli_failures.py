@@ -223,6 +223,13 @@ def test_the_first_transport_named_that_the_card_has_is_used(order: list[str]) -
     assert "by rpc" in by_card.stdout
 
 
+def test_a_transport_that_is_not_installed_gives_way_to_the_next_one_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("a2a_discovery.interfaces.find_spec", lambda name: None)
+    with agent(answering(result=message()), lambda url: card(("GRPC", "127.0.0.1:9"), ("JSONRPC", url))) as server:
+        done = cli("send", server.url, "x", "--transport", "grpc", "--transport", "jsonrpc")
+    assert done.returncode == 0
+
+
 @pytest.mark.parametrize(
     "args",
     [

@@ -197,13 +197,15 @@ def _support(card: AgentCard, transports: list[Transport] | None) -> Support | N
     if not transports:
         return None
     bindings = [transport.upper() for transport in transports]
+    installed = Support.default().bindings
     for binding in bindings:
         alone = Support({binding: ("1.0",)})
         try:
             select_interface(card, alone)
         except NoSupportedInterfaceError:
             continue
-        return alone
+        if binding in installed:
+            return alone
     return Support(dict.fromkeys(bindings, ("1.0",)))
 
 
