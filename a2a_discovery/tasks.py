@@ -47,18 +47,18 @@ class Progress:
         self.state = 0
         self.settled = False
 
-    def note(self, event: Any) -> None:
-        """Take the next ``StreamResponse``."""
+    def note(self, event: Any, payload: str) -> None:
+        """Take the next ``StreamResponse``; ``payload`` is the name of the member that is set."""
         self.events += 1
-        match event.WhichOneof("payload"):
-            case "message":
-                self.settled = True
-            case "task":
-                self._note(event.task.id, event.task.status.state)
-            case "status_update":
-                self._note(event.status_update.task_id, event.status_update.status.state)
+        match payload:
             case "artifact_update":
                 self.task_id = event.artifact_update.task_id or self.task_id
+            case "status_update":
+                self._note(event.status_update.task_id, event.status_update.status.state)
+            case "task":
+                self._note(event.task.id, event.task.status.state)
+            case "message":
+                self.settled = True
 
     def _note(self, task_id: str, state: int) -> None:
         self.task_id = task_id or self.task_id

@@ -25,6 +25,7 @@ REPLACEMENTS = {
     "aiter_raw": "iter_raw",
     "async_channel": "sync_channel",
     "async_methods": "sync_methods",
+    "async_reader": "sync_reader",
     "async_sleep": "sync_sleep",
     "asynccontextmanager": "contextmanager",
 }

@@ -59,6 +59,8 @@ def from_wire(operation: Operation, data: bytes) -> Any:
         message = operation.response.FromString(data)
     except DecodeError as exc:
         raise InvalidAgentResponseError(f"the answer to {operation.name} is no {operation.response.__name__}") from exc
+    if _NEEDS_PAYLOAD[operation.name] and message.WhichOneof("payload") == "artifact_update":
+        return message  # most events of most streams; nothing in it is an enum
     if (unknown := _unknown_enum(message)) is not None:
         raise InvalidAgentResponseError(f"the answer to {operation.name} holds {unknown}, which A2A 1.0 does not have")
     return message
@@ -92,22 +94,27 @@ def _unknown_enum(message: Any) -> str | None:
     return None
 
 
-def check(operation: Operation, message: Any, *, strict: bool) -> None:
+def check(operation: Operation, message: Any, *, strict: bool) -> str:
     """Check a response: its payload has to be there, and its REQUIRED fields should be (§5.7).
+
+    Returns the name of the payload that is set, empty where the response has no choice of them.
 
     Raises:
         InvalidAgentResponseError: no payload; or, when ``strict``, a REQUIRED field is missing. Otherwise the latter is
             logged as a warning.
     """
-    if _NEEDS_PAYLOAD[operation.name] and message.WhichOneof("payload") is None:
-        members = ", ".join(f.json_name for f in message.DESCRIPTOR.oneofs_by_name["payload"].fields)
-        raise InvalidAgentResponseError(f"the answer to {operation.name} holds none of {members}")
+    payload = ""
+    if _NEEDS_PAYLOAD[operation.name]:
+        payload = message.WhichOneof("payload")
+        if payload is None:
+            members = ", ".join(f.json_name for f in message.DESCRIPTOR.oneofs_by_name["payload"].fields)
+            raise InvalidAgentResponseError(f"the answer to {operation.name} holds none of {members}")
     complete = _COMPLETE[operation.name]
-    if complete is None or complete(message):
-        return
-    problems = validate(message)
-    found = "; ".join(str(problem) for problem in problems[:5])
-    told = f"the answer to {operation.name} lacks REQUIRED fields: {found}"
-    if strict:
-        raise InvalidAgentResponseError(told)
-    _log.warning("%s", told)
+    if complete is not None and not complete(message):
+        problems = validate(message)
+        found = "; ".join(str(problem) for problem in problems[:5])
+        told = f"the answer to {operation.name} lacks REQUIRED fields: {found}"
+        if strict:
+            raise InvalidAgentResponseError(told)
+        _log.warning("%s", told)
+    return payload
