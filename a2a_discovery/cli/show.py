@@ -71,7 +71,7 @@ def show_events(events: Generator[StreamResponse, None, None], output: Output) -
     progress, drawing = Progress(), Drawing()
     with closing(events):
         for event in events:
-            progress.note(event)
+            progress.note(event, event.WhichOneof("payload") or "")
             if output is Output.json:
                 typer.echo(json_text(protojson.to_dict(event), sys.stdout, indent=None))
             else:
