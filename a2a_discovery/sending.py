@@ -19,7 +19,7 @@ def as_request(operation: Operation, given: Any) -> Any:
     Args:
         operation: the operation.
         given: its request message, or its betterproto dataclass; None where nothing is REQUIRED; for the two that send,
-            a text, parts or a Message too. An absent ``message_id`` is filled with a UUID (§4.1.4).
+            a text, parts or a Message too, as dataclasses as well. An absent ``message_id`` is filled with a UUID (§4.1.4).
 
     Raises:
         TypeError: it is none of these.
@@ -27,10 +27,11 @@ def as_request(operation: Operation, given: Any) -> Any:
     cls = operation.request
     if given is None and not issubclass(cls, SendMessageRequest):
         return cls()
-    if cls is SendMessageRequest and (isinstance(given, str | Part) or _are_parts(given)):
-        given = Message(role=Role.ROLE_USER, parts=_parts([given] if isinstance(given, str | Part) else given))
-    message: Any = as_message(given)
-    if cls is SendMessageRequest and isinstance(message, Message):
+    sends = cls is SendMessageRequest
+    message: Any = _of_parts(given) if sends and _are_parts(given) else as_message(given)
+    if sends and isinstance(message, Part):
+        message = _of_parts([message])
+    if sends and isinstance(message, Message):
         message = SendMessageRequest(message=message)
     if not isinstance(message, cls):
         raise TypeError(f"{operation.name} takes a {cls.__name__}, not a {type(message).__name__}")
@@ -45,5 +46,7 @@ def _are_parts(given: Any) -> bool:
     return isinstance(given, Sequence) and not isinstance(given, bytes)
 
 
-def _parts(given: Sequence[Part | str]) -> list[Part]:
-    return [Part(text=part) if isinstance(part, str) else part for part in given]
+def _of_parts(given: Sequence[Any]) -> Message:
+    parts = [given] if isinstance(given, str) else given
+    texts = [Part(text=part) if isinstance(part, str) else as_message(part, Part) for part in parts]
+    return Message(role=Role.ROLE_USER, parts=texts)
