@@ -11,6 +11,10 @@ VERSION = "A2A-Version"
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
+# Two of them would garble a message, or what the other side makes of it.
+_OF_THE_BINDING = frozenset(
+    "accept accept-encoding connection content-encoding content-length content-type host te transfer-encoding".split()
+)
 
 
 def checked(params: Mapping[str, str]) -> dict[str, str]:
@@ -23,6 +27,18 @@ def checked(params: Mapping[str, str]) -> dict[str, str]:
         if not isinstance(value, str) or not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
             raise ValueError(f"the header {name!r} is not valid HTTP (RFC 9110 §5)")
     return {name: value.strip() for name, value in params.items()}
+
+
+def of_calls(params: Mapping[str, str]) -> dict[str, str]:
+    """A checked copy of what goes along with calls.
+
+    Raises:
+        ValueError: as of ``checked``, or a name is for the binding to say.
+    """
+    for name in params:
+        if name.lower() in _OF_THE_BINDING:
+            raise ValueError(f"the header {name!r} is no service parameter: it is the binding's own")
+    return checked(params)
 
 
 def merged(version: str, extensions: Iterable[str], *params: Mapping[str, str]) -> dict[str, str]:

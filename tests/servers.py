@@ -213,8 +213,8 @@ class _Blocking:
 class _BlockingAgent:
     """The blocking agent behind the async one's methods; for a test that never waits for its own event loop."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        self.blocking = sync_agent.Agent(*args, **options)
+    def __init__(self, blocking: sync_agent.Agent) -> None:
+        self.blocking = blocking
 
     async def __aenter__(self) -> _BlockingAgent:
         return self
@@ -251,7 +251,9 @@ class World:
         self.name = name
 
     def agent(self, *args: Any, **options: Any) -> Any:
-        return (async_agent.AsyncAgent if self.name == "async" else _BlockingAgent)(*args, **options)
+        if self.name == "async":
+            return async_agent.AsyncAgent(*args, **options)
+        return _BlockingAgent(sync_agent.Agent(*args, **options))
 
     @asynccontextmanager
     async def discover(self, reference: str, **options: Any) -> AsyncIterator[Any]:
@@ -260,7 +262,7 @@ class World:
                 yield agent
         else:
             with sync_discovery.discover(reference, **options) as blocking:
-                yield blocking
+                yield _BlockingAgent(blocking)
 
     async def together(self, calls: list[Callable[[], Any]]) -> list[Any]:
         """The results of calls made at once, by as many tasks or threads."""

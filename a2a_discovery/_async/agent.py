@@ -100,7 +100,7 @@ class AsyncAgent(AsyncOperations):
         self._client = client
         self._channel = channel
         self._extensions = tuple(extensions)
-        self._service_params = _service_params.checked(service_params or {})
+        self._service_params = _service_params.of_calls(service_params or {})
         self._connect_timeout = connect_timeout
         self._timeout = timeout
         self._idle_timeout = idle_timeout
@@ -217,12 +217,14 @@ class AsyncAgent(AsyncOperations):
         self, connection: _Connection, operation: Operation, given: Any, options: CallOptions
     ) -> tuple[Any, dict[str, str]]:
         """The request to send and its service parameters; or the error that the agent would answer."""
+        if "timeout" in options:
+            checked_limits(timeout=options["timeout"])
         error = refusal(self._card, operation.name, given)
         if error is not None:
             raise error
         params = [self._service_params]
         if "service_params" in options:
-            params.append(_service_params.checked(options["service_params"]))
+            params.append(_service_params.of_calls(options["service_params"]))
         extensions = self._declared(params, options)
         check_required(self._card, extensions)
         request = with_tenant(given, connection.selection.interface)
