@@ -11,9 +11,10 @@ import grpc
 from google.protobuf.message import Message
 
 from a2a_discovery import _call_errors
-from a2a_discovery._channels import AsyncWatch, async_channel
+from a2a_discovery._channels import async_channel
 from a2a_discovery._gen.operations import OPERATIONS
 from a2a_discovery._operation import Operation
+from a2a_discovery._watch import AsyncWatch
 from a2a_discovery.bindings import answers
 from a2a_discovery.bindings.grpc import STATUS_DETAILS, decode_error, encode_metadata
 from a2a_discovery.errors import A2ADiscoveryError, TransportError

@@ -12,9 +12,10 @@ import grpc
 from google.protobuf.message import Message
 
 from a2a_discovery import _call_errors
-from a2a_discovery._channels import SyncWatch, sync_channel
+from a2a_discovery._channels import sync_channel
 from a2a_discovery._gen.operations import OPERATIONS
 from a2a_discovery._operation import Operation
+from a2a_discovery._watch import SyncWatch
 from a2a_discovery.bindings import answers
 from a2a_discovery.bindings.grpc import STATUS_DETAILS, decode_error, encode_metadata
 from a2a_discovery.errors import A2ADiscoveryError, TransportError
