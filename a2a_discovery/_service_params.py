@@ -8,13 +8,23 @@ from collections.abc import Iterable, Mapping
 from a2a_discovery.extensions import HEADER, declared
 
 VERSION = "A2A-Version"
+USER_AGENT = "User-Agent"
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_VALUE = re.compile(r"[\t\x20-\x7e]*")
-# Two of them would garble a message, or what the other side makes of it.
-_OF_THE_BINDING = frozenset(
-    "accept accept-encoding connection content-encoding content-length content-type host te transfer-encoding".split()
+_TRANSPORT = frozenset(
+    [
+        "accept",
+        "accept-encoding",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "te",
+        "transfer-encoding",
+        "upgrade",
+    ]
 )
+_VALUE = re.compile(r"[\t\x20-\x7e]*")
 
 
 def checked(params: Mapping[str, str]) -> dict[str, str]:
@@ -29,15 +39,15 @@ def checked(params: Mapping[str, str]) -> dict[str, str]:
     return {name: value.strip() for name, value in params.items()}
 
 
-def of_calls(params: Mapping[str, str]) -> dict[str, str]:
-    """A checked copy of what goes along with calls.
+def checked_params(params: Mapping[str, str]) -> dict[str, str]:
+    """``checked``, for calls, whose transport has headers of its own.
 
     Raises:
-        ValueError: as of ``checked``, or a name is for the binding to say.
+        ValueError: a name or value is not valid, or the name is the transport's.
     """
     for name in params:
-        if name.lower() in _OF_THE_BINDING:
-            raise ValueError(f"the header {name!r} is no service parameter: it is the binding's own")
+        if name.lower() in _TRANSPORT or name.startswith(":"):
+            raise ValueError(f"the header {name!r} is set by the binding")
     return checked(params)
 
 
@@ -49,7 +59,8 @@ def merged(version: str, extensions: Iterable[str], *params: Mapping[str, str]) 
     by_name: dict[str, tuple[str, str]] = {}
     for mapping in params:
         for name, value in mapping.items():
-            by_name[name.lower()] = (name, value)
+            lower = name.lower()
+            by_name[lower] = (USER_AGENT if lower == "user-agent" else name, value)
     by_name.pop(HEADER.lower(), None)
     by_name[VERSION.lower()] = (VERSION, version)
     if value := ",".join(extensions):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
+
+from a2a_discovery._deadline import AsyncAlarm, SyncAlarm
 
 
 def async_hang_up(stream: Any) -> Callable[[], object]:
@@ -62,7 +63,7 @@ class _Watch:
 class AsyncWatch(_Watch):
     """Calls ``act`` once nothing has touched it for ``seconds``."""
 
-    def __init__(self, seconds: float, act: Callable[[], object]) -> None:
+    def __init__(self, seconds: float, act: Callable[[], object], alarm: AsyncAlarm) -> None:  # noqa: ARG002
         super().__init__(seconds, act)
         self._arm(seconds)
 
@@ -75,20 +76,21 @@ class AsyncWatch(_Watch):
 
 
 class SyncWatch(_Watch):
-    """Calls ``act`` from a thread once nothing has touched it for ``seconds``."""
+    """Calls ``act`` from the thread of ``alarm`` once nothing has touched it for ``seconds``."""
 
-    def __init__(self, seconds: float, act: Callable[[], object]) -> None:
+    def __init__(self, seconds: float, act: Callable[[], object], alarm: SyncAlarm) -> None:
         super().__init__(seconds, act)
-        self._stopped = False
+        self._alarm = alarm
         self._arm(seconds)
 
     def _arm(self, seconds: float) -> None:
-        self._timer = threading.Timer(seconds, self._fire)
-        self._timer.daemon = True
-        if not self._stopped:
-            self._timer.start()
+        self.end = time.monotonic() + seconds
+        self._alarm.start(self)
+
+    def end_now(self) -> None:
+        """The time is up, unless something has touched it."""
+        self._fire()
 
     def stop(self) -> None:
         """Watch no longer."""
-        self._stopped = True
-        self._timer.cancel()
+        self._alarm.stop(self)

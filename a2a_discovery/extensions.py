@@ -21,6 +21,9 @@ def declared(values: Iterable[str]) -> tuple[str, ...]:
 
 def wanted(card: Any, uris: Iterable[str]) -> tuple[str, ...]:
     """Those of ``uris`` that the card lists: to declare another one would promise what nobody understands."""
+    uris = tuple(uris)
+    if not uris:
+        return ()
     listed = {extension.uri for extension in as_message(card, AgentCard).capabilities.extensions}
     return tuple(uri for uri in uris if uri in listed)
 

@@ -49,4 +49,4 @@ def _are_parts(given: Any) -> bool:
 def _of_parts(given: Sequence[Any]) -> Message:
     parts = [given] if isinstance(given, str) else given
     texts = [Part(text=part) if isinstance(part, str) else as_message(part, Part) for part in parts]
-    return Message(role=Role.ROLE_USER, parts=texts)
+    return Message(message_id=str(uuid4()), role=Role.ROLE_USER, parts=texts)

@@ -14,6 +14,7 @@ REPLACEMENTS = {
     "_async": "_sync",
     "AsyncClient": "Client",
     "AsyncAgent": "Agent",
+    "AsyncAlarm": "SyncAlarm",
     "AsyncDeadline": "SyncDeadline",
     "AsyncOperations": "Operations",
     "AsyncWatch": "SyncWatch",

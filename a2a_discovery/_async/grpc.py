@@ -12,6 +12,7 @@ from google.protobuf.message import Message
 
 from a2a_discovery import _call_errors
 from a2a_discovery._channels import async_channel
+from a2a_discovery._deadline import AsyncAlarm
 from a2a_discovery._gen.operations import OPERATIONS
 from a2a_discovery._operation import Operation
 from a2a_discovery._watch import AsyncWatch
@@ -34,6 +35,7 @@ class GrpcTransport:
         self._url, _ = parse_grpc_address(url)
         self._own_channel = channel is None
         self._channel = async_channel(self._url, connect_timeout) if channel is None else channel
+        self._alarm = AsyncAlarm()
         self._calls = {name: self._callable(operation) for name, operation in OPERATIONS.items()}
 
     def _callable(self, operation: Operation) -> Any:
@@ -63,7 +65,7 @@ class GrpcTransport:
             call = self._calls[operation.name](request, metadata=encode_metadata(params))
         except Exception as exc:
             raise self._failure(exc) from exc
-        watch = AsyncWatch(idle, call.cancel)
+        watch = AsyncWatch(idle, call.cancel, self._alarm)
         try:
             async for data in call:
                 watch.hold()
@@ -89,6 +91,7 @@ class GrpcTransport:
         """Close the channel, unless it was passed in."""
         if self._own_channel:
             await self._channel.close()
+        self._alarm.close()
 
     def _error(self, exc: Any) -> A2ADiscoveryError:
         code, text = exc.code(), exc.details() or ""

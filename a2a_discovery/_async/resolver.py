@@ -11,7 +11,7 @@ from types import TracebackType
 import httpx
 
 from a2a_discovery import _service_params
-from a2a_discovery._deadline import AsyncDeadline, TimeLimitError
+from a2a_discovery._deadline import AsyncAlarm, AsyncDeadline, TimeLimitError
 from a2a_discovery._fetch_errors import connection_error, status_error, timeout_error, web_page_error
 from a2a_discovery._redirects import RedirectChain
 from a2a_discovery._response import FIRST_BYTES, BodyError, BodyReader, ResponseHead
@@ -68,6 +68,7 @@ class CardResolver:
         self._connect_timeout = connect_timeout
         self._timeout = timeout
         self._max_redirects = max_redirects
+        self._alarm = AsyncAlarm()
 
     async def __aenter__(self) -> CardResolver:
         return self
@@ -79,6 +80,7 @@ class CardResolver:
 
     async def aclose(self) -> None:
         """Close the connections; a client that was passed in stays open."""
+        self._alarm.close()
         if self._own_client:
             await self._client.aclose()
 
@@ -114,7 +116,7 @@ class CardResolver:
         """
         chain = RedirectChain(url, self._policy, self._max_redirects)
         try:
-            async with AsyncDeadline(self._timeout) as deadline:
+            async with AsyncDeadline(self._timeout, self._alarm) as deadline:
                 document = None
                 while document is None:
                     document = await self._exchange(chain, deadline)

@@ -101,7 +101,7 @@ class Agent(Operations):
         self._client = client
         self._channel = channel
         self._extensions = tuple(extensions)
-        self._service_params = _service_params.of_calls(service_params or {})
+        self._service_params = _service_params.checked_params(service_params or {})
         self._connect_timeout = connect_timeout
         self._timeout = timeout
         self._idle_timeout = idle_timeout
@@ -110,7 +110,7 @@ class Agent(Operations):
         self._retries = retries
         self._lock = Lock()
         self._unreachable: dict[int, str] = {}
-        self._grpc: list[Any] = []
+        self._transports: list[Any] = []
         self._connection = self._connect()
 
     def __enter__(self) -> Agent:
@@ -123,10 +123,10 @@ class Agent(Operations):
 
     def close(self) -> None:
         """Close the connections; a client or channel that was passed in stays open."""
+        for transport in self._transports:
+            transport.close()
         if self._own_client and self._client is not None:
             self._client.close()
-        for transport in self._grpc:
-            transport.close()
 
     @property
     def card(self) -> AgentCard:
@@ -223,7 +223,7 @@ class Agent(Operations):
             raise error
         params = [self._service_params]
         if "service_params" in options:
-            params.append(_service_params.of_calls(options["service_params"]))
+            params.append(_service_params.checked_params(options["service_params"]))
         extensions = self._declared(params, options)
         check_required(self._card, extensions)
         request = with_tenant(given, connection.selection.interface)
@@ -251,17 +251,20 @@ class Agent(Operations):
             except ModuleNotFoundError as exc:
                 raise MissingExtraError("the GRPC binding", "grpc") from exc
             transport = GrpcTransport(interface.url, self._channel, connect_timeout=self._connect_timeout)
-            self._grpc.append(transport)
         else:
             transport = HttpTransport(
-                interface.protocol_binding, interface.url, self._http(), connect_timeout=self._connect_timeout
+                interface.protocol_binding,
+                interface.url,
+                self._http(),
+                own_client=self._own_client,
+                connect_timeout=self._connect_timeout,
             )
+        self._transports.append(transport)
         return _Connection(selection, transport, major_minor(interface.protocol_version) or "")
 
     def _http(self) -> httpx.Client:
         if self._client is None:
             self._client = httpx.Client(
-                headers={"User-Agent": "a2a-discovery"},
                 # Without a jar no server is recognised again by what another one set.
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
                 limits=httpx.Limits(max_connections=100, max_keepalive_connections=100),

@@ -13,6 +13,7 @@ from google.protobuf.message import Message
 
 from a2a_discovery import _call_errors
 from a2a_discovery._channels import sync_channel
+from a2a_discovery._deadline import SyncAlarm
 from a2a_discovery._gen.operations import OPERATIONS
 from a2a_discovery._operation import Operation
 from a2a_discovery._watch import SyncWatch
@@ -35,6 +36,7 @@ class GrpcTransport:
         self._url, _ = parse_grpc_address(url)
         self._own_channel = channel is None
         self._channel = sync_channel(self._url, connect_timeout) if channel is None else channel
+        self._alarm = SyncAlarm()
         self._calls = {name: self._callable(operation) for name, operation in OPERATIONS.items()}
 
     def _callable(self, operation: Operation) -> Any:
@@ -64,7 +66,7 @@ class GrpcTransport:
             call = self._calls[operation.name](request, metadata=encode_metadata(params))
         except Exception as exc:
             raise self._failure(exc) from exc
-        watch = SyncWatch(idle, call.cancel)
+        watch = SyncWatch(idle, call.cancel, self._alarm)
         try:
             for data in call:
                 watch.hold()
@@ -90,6 +92,7 @@ class GrpcTransport:
         """Close the channel, unless it was passed in."""
         if self._own_channel:
             self._channel.close()
+        self._alarm.close()
 
     def _error(self, exc: Any) -> A2ADiscoveryError:
         code, text = exc.code(), exc.details() or ""

@@ -11,9 +11,10 @@ import httpx
 from google.protobuf.message import Message
 
 from a2a_discovery import _call_errors
-from a2a_discovery._deadline import SyncDeadline, Clock, TimeLimitError
+from a2a_discovery._deadline import SyncAlarm, SyncDeadline, Clock, TimeLimitError
 from a2a_discovery._operation import Operation
 from a2a_discovery._response import BodyError, BodyReader, ResponseHead
+from a2a_discovery._service_params import USER_AGENT
 from a2a_discovery._watch import SyncWatch, sync_hang_up
 from a2a_discovery.bindings import faults, sse
 from a2a_discovery.bindings.http import JsonRpcWire, Outgoing, RestWire, Wire
@@ -31,21 +32,27 @@ class HttpTransport:
         binding: ``"JSONRPC"`` or ``"HTTP+JSON"``.
         url: the interface's URL.
         client: sends the requests; stays open.
+        own_client: whether it is the agent's own, which brings no headers, cookies or params with it.
         connect_timeout: seconds for one connection, TLS included.
     """
 
-    def __init__(self, binding: str, url: str, client: httpx.Client, *, connect_timeout: float) -> None:
+    def __init__(
+        self, binding: str, url: str, client: httpx.Client, *, own_client: bool, connect_timeout: float
+    ) -> None:
         self._wire: Wire = JsonRpcWire(url) if binding == "JSONRPC" else RestWire(url)
         self._url = parse_url(url)
+        self._endpoint, self._endpoint_text = httpx.URL(url), url
         self._client = client
+        self._own_client = own_client
         self._connect_timeout = connect_timeout
+        self._alarm = SyncAlarm()
 
     def unary(self, operation: Operation, request: Message, params: Mapping[str, str], timeout: float) -> Any:
         """One call with one answer, within ``timeout`` seconds; raises A2AError and TransportError."""
         outgoing = self._wire.encode(operation, request)
         answered = False
         try:
-            with SyncDeadline(timeout) as deadline:
+            with self._limit(timeout) as deadline:
                 extensions = deadline.extensions(self._connect_timeout)
                 response = self._send(outgoing, params, "gzip", extensions)
                 answered = True
@@ -104,7 +111,7 @@ class HttpTransport:
 
     def _open(self, outgoing: Outgoing, params: Mapping[str, str], idle: float) -> httpx.Response:
         try:
-            with SyncDeadline(idle) as deadline:
+            with self._limit(idle) as deadline:
                 return self._send(outgoing, params, "identity", deadline.extensions(self._connect_timeout))
         except (httpx.TimeoutException, TimeLimitError) as exc:
             if isinstance(exc, httpx.ConnectTimeout) and not deadline.expired:
@@ -113,10 +120,23 @@ class HttpTransport:
         except Exception as exc:
             raise _call_errors.http_error(self._url, exc, answered=False) from exc
 
+    def close(self) -> None:
+        """End what runs in the background; the client stays open."""
+        self._alarm.close()
+
+    def _limit(self, seconds: float) -> SyncDeadline:
+        return SyncDeadline(seconds, self._alarm, tls=self._url.scheme == "https")
+
     def _send(
         self, outgoing: Outgoing, params: Mapping[str, str], coding: str, extensions: dict[str, Any]
     ) -> httpx.Response:
         headers = {**params, **outgoing.headers, "Accept-Encoding": coding}
+        if self._own_client:
+            # There is nothing of the client's to be merged in, which takes longer than all the rest of a request.
+            url = self._endpoint if outgoing.url == self._endpoint_text else httpx.URL(outgoing.url)
+            headers.setdefault(USER_AGENT, "a2a-discovery")
+            request = httpx.Request(outgoing.verb, url, headers=headers, content=outgoing.body, extensions=extensions)
+            return self._client.send(request, stream=True, follow_redirects=False)
         # Default params of the client's would replace the query of the URL.
         query = httpx.URL(outgoing.url).params if self._client.params else None
         request = self._client.build_request(
@@ -142,7 +162,7 @@ class HttpTransport:
             raise TransportError(f"the answer cannot be read: {exc}", url=self._url.without_query()) from exc
 
     def _read_within(self, response: httpx.Response, limit: int, seconds: float) -> tuple[ResponseHead, bytes]:
-        with SyncDeadline(seconds) as deadline:
+        with self._limit(seconds) as deadline:
             deadline.watch(response.extensions.get("network_stream"))
             return self._read(response, limit, deadline)
 
@@ -163,7 +183,7 @@ class HttpTransport:
         parser = sse.Parser()
         coded = "content-encoding" in response.headers or response.is_stream_consumed
         # A limit per read would not notice what never becomes part of the body.
-        watch = SyncWatch(idle, sync_hang_up(response.extensions.get("network_stream")))
+        watch = SyncWatch(idle, sync_hang_up(response.extensions.get("network_stream")), self._alarm)
         try:
             for chunk in response.iter_bytes() if coded else response.iter_raw():
                 try:

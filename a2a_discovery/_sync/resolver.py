@@ -12,7 +12,7 @@ from types import TracebackType
 import httpx
 
 from a2a_discovery import _service_params
-from a2a_discovery._deadline import SyncDeadline, TimeLimitError
+from a2a_discovery._deadline import SyncAlarm, SyncDeadline, TimeLimitError
 from a2a_discovery._fetch_errors import connection_error, status_error, timeout_error, web_page_error
 from a2a_discovery._redirects import RedirectChain
 from a2a_discovery._response import FIRST_BYTES, BodyError, BodyReader, ResponseHead
@@ -69,6 +69,7 @@ class CardResolver:
         self._connect_timeout = connect_timeout
         self._timeout = timeout
         self._max_redirects = max_redirects
+        self._alarm = SyncAlarm()
 
     def __enter__(self) -> CardResolver:
         return self
@@ -80,6 +81,7 @@ class CardResolver:
 
     def close(self) -> None:
         """Close the connections; a client that was passed in stays open."""
+        self._alarm.close()
         if self._own_client:
             self._client.close()
 
@@ -115,7 +117,7 @@ class CardResolver:
         """
         chain = RedirectChain(url, self._policy, self._max_redirects)
         try:
-            with SyncDeadline(self._timeout) as deadline:
+            with SyncDeadline(self._timeout, self._alarm) as deadline:
                 document = None
                 while document is None:
                     document = self._exchange(chain, deadline)

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 import a2a_discovery._async.resolver as async_resolver
-from a2a_discovery._deadline import SyncDeadline, TimeLimitError
+from a2a_discovery._deadline import SyncAlarm, SyncDeadline, TimeLimitError
 from a2a_discovery.errors import FetchTimeoutError
 from tests.resolver.common import CARD, failure, redirect
 from tests.servers import Exchange, Server, World
@@ -94,7 +94,7 @@ def test_socket_that_opens_too_late_is_shut_down() -> None:
     ended = None
     with ours, theirs:
         theirs.settimeout(1)
-        with pytest.raises(TimeLimitError), SyncDeadline(0.01) as deadline:
+        with pytest.raises(TimeLimitError), SyncDeadline(0.01, SyncAlarm()) as deadline:
             while not deadline._fired:
                 time.sleep(0.01)
             deadline.watch(Stream())
