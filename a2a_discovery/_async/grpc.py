@@ -34,6 +34,7 @@ class GrpcTransport:
     def __init__(self, url: str, channel: Any = None, *, connect_timeout: float) -> None:
         self._url, _ = parse_grpc_address(url)
         self._own_channel = channel is None
+        self._connect_timeout = connect_timeout if channel is None else None
         self._channel = async_channel(self._url, connect_timeout) if channel is None else channel
         self._alarm = AsyncAlarm()
         self._calls = {name: self._callable(operation) for name, operation in OPERATIONS.items()}
@@ -76,7 +77,7 @@ class GrpcTransport:
                 raise _call_errors.idle_timeout(self._url, idle) from exc
             raise self._error(exc) from exc
         except asyncio.CancelledError as exc:
-            if watch.expired:
+            if watch.expired and not _is_cancelled():
                 raise _call_errors.idle_timeout(self._url, idle) from exc
             raise
         except A2ADiscoveryError:
@@ -97,9 +98,15 @@ class GrpcTransport:
         code, text = exc.code(), exc.details() or ""
         metadata = [(name, value) for name, value in exc.trailing_metadata() or ()]
         said_by_the_agent = any(name in (STATUS_DETAILS, "retry-after") for name, _ in metadata)
-        if code is grpc.StatusCode.UNAVAILABLE and not said_by_the_agent:
-            return _call_errors.grpc_error(self._url, text)
+        if not said_by_the_agent and _call_errors.is_grpcs_own(code.name, text):
+            return _call_errors.grpc_error(self._url, text, self._connect_timeout)
         return decode_error(code.name, text, metadata)
 
     def _failure(self, exc: Exception) -> TransportError:
         return TransportError(f"the call failed ({type(exc).__name__})", url=str(self._url))
+
+
+def _is_cancelled() -> bool:
+    """Whether somebody cancels the task, and not only the call."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
