@@ -34,6 +34,9 @@ def is_settled(state: int) -> bool:
 class Progress:
     """How far a stream has come.
 
+    Args:
+        task_id: the task, where it is known from the beginning.
+
     Attributes:
         events: how many events came.
         task_id: the task that they told of, empty while they told of none.
@@ -41,9 +44,9 @@ class Progress:
         settled: whether the stream may end here: a message came, or the task ended or waits for the client (§3.1.2).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, task_id: str = "") -> None:
         self.events = 0
-        self.task_id = ""
+        self.task_id = task_id
         self.state = 0
         self.settled = False
 

@@ -34,8 +34,9 @@ Handler = Callable[["Exchange"], object]
 class Exchange:
     """One request of an accepted connection: ``head`` up to its empty line, and the ``body`` if it is read."""
 
-    def __init__(self, connection: socket.socket, stopped: threading.Event, origin: str) -> None:
+    def __init__(self, connection: socket.socket, stopped: threading.Event, origin: str, *, last: bool) -> None:
         self.connection = connection
+        self.last = last
         self.stopped = stopped
         self.origin = origin
         self.head = b""
@@ -78,6 +79,8 @@ class Exchange:
 
     def answer(self, status: int = 200, body: bytes = b"", *fields: str, length: bool = True) -> None:
         lines = [f"HTTP/1.1 {status} X", *fields, *([f"Content-Length: {len(body)}"] if length else [])]
+        if self.last:
+            lines.append("Connection: close")
         self.send("\r\n".join([*lines, "", ""]).encode("latin-1"), body)
 
     def drip(self, data: bytes, every: float = 0.03) -> None:
@@ -143,7 +146,7 @@ class Server:
                 self.connections.append(connection)
             with connection:
                 while True:
-                    exchange = Exchange(connection, self._stopped, self.url)
+                    exchange = Exchange(connection, self._stopped, self.url, last=not self._keep_alive)
                     if not self._raw:
                         exchange.read_head()
                         if not exchange.head:

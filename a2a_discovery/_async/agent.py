@@ -31,7 +31,7 @@ from a2a_discovery.policy import UrlPolicy
 from a2a_discovery.sending import as_request
 from a2a_discovery.tasks import Progress
 from a2a_discovery.tenancy import with_tenant
-from a2a_discovery.types import AgentCard, AgentInterface, Task
+from a2a_discovery.types import AgentCard, AgentInterface, SubscribeToTaskRequest, Task
 from a2a_discovery.validation import validate
 
 _log = logging.getLogger("a2a_discovery")
@@ -160,7 +160,7 @@ class AsyncAgent(AsyncOperations):
         Raises:
             CallTimeoutError: the task was still at work after ``timeout``.
         """
-        return await waited(self, task, poll_interval, timeout)
+        return await waited(self, task, poll_interval, timeout, self._timeout)
 
     async def _unary(self, operation: Operation, request: Any, options: CallOptions) -> Any:
         given = as_request(operation, request)
@@ -184,8 +184,9 @@ class AsyncAgent(AsyncOperations):
     async def _stream(
         self, operation: Operation, request: Any, resume: bool, options: CallOptions
     ) -> AsyncGenerator[Any, None]:
-        progress = Progress()
-        events = self._followed(operation, as_request(operation, request), progress, options)
+        given = as_request(operation, request)
+        progress = Progress(given.id if isinstance(given, SubscribeToTaskRequest) else "")
+        events = self._followed(operation, given, progress, options)
         if resume:
             events = resuming(self, events, progress, options)
         async with aclosing(events):

@@ -32,7 +32,7 @@ from a2a_discovery.policy import UrlPolicy
 from a2a_discovery.sending import as_request
 from a2a_discovery.tasks import Progress
 from a2a_discovery.tenancy import with_tenant
-from a2a_discovery.types import AgentCard, AgentInterface, Task
+from a2a_discovery.types import AgentCard, AgentInterface, SubscribeToTaskRequest, Task
 from a2a_discovery.validation import validate
 
 _log = logging.getLogger("a2a_discovery")
@@ -161,7 +161,7 @@ class Agent(Operations):
         Raises:
             CallTimeoutError: the task was still at work after ``timeout``.
         """
-        return waited(self, task, poll_interval, timeout)
+        return waited(self, task, poll_interval, timeout, self._timeout)
 
     def _unary(self, operation: Operation, request: Any, options: CallOptions) -> Any:
         given = as_request(operation, request)
@@ -183,8 +183,9 @@ class Agent(Operations):
                 return response
 
     def _stream(self, operation: Operation, request: Any, resume: bool, options: CallOptions) -> Generator[Any, None]:
-        progress = Progress()
-        events = self._followed(operation, as_request(operation, request), progress, options)
+        given = as_request(operation, request)
+        progress = Progress(given.id if isinstance(given, SubscribeToTaskRequest) else "")
+        events = self._followed(operation, given, progress, options)
         if resume:
             events = resuming(self, events, progress, options)
         with closing(events):

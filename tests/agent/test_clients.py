@@ -87,7 +87,7 @@ async def test_no_cookies_are_kept_and_no_tracks_left(world: World, binding: str
     from tests.servers import Server
 
     def handler(exchange: Any) -> None:
-        exchange.answer(404, b"", "Set-Cookie: a=b", "Connection: close")
+        exchange.answer(404, b"", "Set-Cookie: a=b")
 
     with Server(handler) as server:
         async with world.agent(card(interface(binding, server.url))) as agent:

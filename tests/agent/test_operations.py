@@ -258,7 +258,7 @@ async def test_what_is_no_answer_to_the_request(world: World, body: bytes) -> No
 
 
 async def test_agents_of_http_json_have_to_answer_with_something(world: World) -> None:
-    with Server(lambda exchange: exchange.answer(204, b"", "Connection: close")) as server:
+    with Server(lambda exchange: exchange.answer(204)) as server:
         async with world.agent(card(interface("HTTP+JSON", server.url))) as agent:
             await call(agent, "DeleteTaskPushNotificationConfig")
             error, _ = await failure(agent, "GetTask")
@@ -269,7 +269,7 @@ async def test_a_subscription_is_a_get_and_then_a_post(world: World) -> None:
     def handler(exchange: Exchange) -> None:
         exchange.read_body()
         if exchange.verb == "GET":
-            exchange.answer(status, body, "Connection: close")
+            exchange.answer(status, body)
         else:
             exchange.answer(200, protojson.dumps(reply("SubscribeToTask")), "Content-Type: application/json")
 
