@@ -19,7 +19,8 @@ def as_request(operation: Operation, given: Any) -> Any:
     Args:
         operation: the operation.
         given: its request message, or its betterproto dataclass; None where nothing is REQUIRED; for the two that send,
-            a text, parts or a Message too, as dataclasses as well. An absent ``message_id`` is filled with a UUID (§4.1.4).
+            a text, parts or a Message too, as dataclasses as well. An absent ``message_id`` is filled with a UUID
+            (§4.1.4).
 
     Raises:
         TypeError: it is none of these.

@@ -52,7 +52,8 @@ def resuming(
 ) -> Generator[Any, None]:
     """The events of a stream, and after each interruption those of a new subscription to its task (§3.1.6).
 
-    The message is never sent again. An agent that is busy, or just starts anew, is asked again. Five tries in a row that bring no event are the end.
+    The message is never sent again. An agent that is busy, or just starts anew, is asked again. Five tries in a row
+    that bring no event are the end.
     """
     failures = 0
     while True:

@@ -231,5 +231,3 @@ async def eventually(condition: Callable[[], object]) -> None:
             return
         await asyncio.sleep(0.01)
     raise AssertionError("it did not come about")
-
-

@@ -66,9 +66,7 @@ async def test_flags(world: World, binding: str, silent: Server) -> None:
         config = t.SendMessageConfiguration(
             task_push_notification_config=t.TaskPushNotificationConfig(url="https://h.test")
         )
-        error, _ = await failure(
-            agent, "SendMessage", t.SendMessageRequest(message=message(), configuration=config)
-        )
+        error, _ = await failure(agent, "SendMessage", t.SendMessageRequest(message=message(), configuration=config))
         assert type(error) is PushNotificationNotSupportedError and error.local
     assert not silent.connections
 
@@ -120,11 +118,13 @@ async def test_extensions_are_one_value(world: World, binding: str) -> None:
 @pytest.mark.parametrize("binding", HTTP)
 async def test_the_callers_client_may_declare_extensions(world: World, binding: str) -> None:
     with site(binding) as found:
-        async with world.client(headers={"a2a-extensions": f"{NEEDED} ,https://own.test", "A2A-Version": "9"}) as client:
-            async with world.agent(found.card(extensions=EXTENSIONS), client=client, extensions=[OFFERED]) as agent:
-                await agent.get_task(GET)
-                assert found.params()["a2a-extensions"] == f"{NEEDED},https://own.test,{OFFERED}"
-                assert found.params()["a2a-version"] == "1.0"
+        async with (
+            world.client(headers={"a2a-extensions": f"{NEEDED} ,https://own.test", "A2A-Version": "9"}) as client,
+            world.agent(found.card(extensions=EXTENSIONS), client=client, extensions=[OFFERED]) as agent,
+        ):
+            await agent.get_task(GET)
+            assert found.params()["a2a-extensions"] == f"{NEEDED},https://own.test,{OFFERED}"
+            assert found.params()["a2a-version"] == "1.0"
     fields = [line.partition(b":")[0].lower() for line in found.server.seen[0].head.split(b"\r\n")]  # type: ignore[union-attr]
     assert len(fields) == len(set(fields))
 

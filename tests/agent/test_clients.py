@@ -41,9 +41,11 @@ async def test_the_callers_client_is_used_and_left_alone(world: World, binding: 
 
 async def test_params_of_the_client_do_not_replace_the_query_of_the_interface(world: World) -> None:
     with site("JSONRPC") as found:
-        async with world.client(params={"key": "v"}) as client:
-            async with world.agent(card(interface("JSONRPC", f"{found.url}?own=1")), client=client) as agent:
-                await agent.get_task(GET)
+        async with (
+            world.client(params={"key": "v"}) as client,
+            world.agent(card(interface("JSONRPC", f"{found.url}?own=1")), client=client) as agent,
+        ):
+            await agent.get_task(GET)
     assert set(found.server.seen[0].target.partition("?")[2].split("&")) == {"own=1", "key=v"}  # type: ignore[union-attr]
 
 
@@ -51,11 +53,13 @@ async def test_redirects_are_not_followed(world: World) -> None:
     from tests.servers import Server
 
     with Server(lambda exchange: exchange.answer(307, b"", f"Location: {exchange.origin}/other")) as server:
-        async with world.client(follow_redirects=True) as client:
-            async with world.agent(card(interface("JSONRPC", server.url)), client=client) as agent:
-                for name in ("SendMessage", "SendStreamingMessage"):
-                    error, _ = await failure(agent, name)
-                    assert error.http_status == 307
+        async with (
+            world.client(follow_redirects=True) as client,
+            world.agent(card(interface("JSONRPC", server.url)), client=client) as agent,
+        ):
+            for name in ("SendMessage", "SendStreamingMessage"):
+                error, _ = await failure(agent, name)
+                assert error.http_status == 307
         assert [exchange.target for exchange in server.seen] == ["/", "/"]
 
 
@@ -108,10 +112,14 @@ async def test_a_transport_that_answers_from_memory(world: World, binding: str) 
             inner = inner if number == b"1" else b'{"task":%b}' % inner
             return httpx.Response(200, content=body % (number, inner), headers={"content-type": "application/json"})
         if "subscribe" in str(request.url):
-            return httpx.Response(200, content=b'data: {"task":%b}\n\n' % body, headers={"content-type": "text/event-stream"})
+            return httpx.Response(
+                200, content=b'data: {"task":%b}\n\n' % body, headers={"content-type": "text/event-stream"}
+            )
         return httpx.Response(200, content=body)
 
-    async with world.client(transport=httpx.MockTransport(answer)) as client:
-        async with world.agent(card(interface(binding, "https://h.test")), client=client) as agent:
-            assert await agent.get_task(GET) == task()
-            assert [event.task for event in await call(agent, "SubscribeToTask")] == [task()]
+    async with (
+        world.client(transport=httpx.MockTransport(answer)) as client,
+        world.agent(card(interface(binding, "https://h.test")), client=client) as agent,
+    ):
+        assert await agent.get_task(GET) == task()
+        assert [event.task for event in await call(agent, "SubscribeToTask")] == [task()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import socket
 import ssl
 import threading
@@ -137,7 +136,6 @@ async def test_ends_of_a_stream(world: World, end: str) -> None:
         assert (error.task_id, error.state) == ("t", started().task.status.state)
     if isinstance(error, A2AError):
         assert error.message in ("m", "gone") and not error.local
-    gc.collect()
 
 
 @pytest.mark.parametrize("end", [e for e in ENDS if e not in ("closed", "silence", "unavailable")])
@@ -147,7 +145,9 @@ async def test_ends_of_a_call(world: World, end: str) -> None:
         async with world.agent(card(interface("GRPC", server.url))) as agent:
             error, _ = await failure(agent, "GetTask")
     assert type(error) is expected
-    assert error.grpc_status == ("NOT_FOUND" if end in ("status alone", "named", "garbage details") else error.grpc_status)
+    assert error.grpc_status == (
+        "NOT_FOUND" if end in ("status alone", "named", "garbage details") else error.grpc_status
+    )
 
 
 async def test_a_server_that_dies_in_mid_stream(world: World) -> None:

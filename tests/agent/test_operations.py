@@ -274,7 +274,7 @@ async def test_a_subscription_is_a_get_and_then_a_post(world: World) -> None:
             exchange.answer(200, protojson.dumps(reply("SubscribeToTask")), "Content-Type: application/json")
 
     gone = b'{"error":{"message":"m","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"TASK_NOT_FOUND","domain":"a2a-protocol.org"}]}}'
-    for status, body, verbs in [
+    for status, body, verbs in [  # noqa: B007 - the handler answers with them
         (404, b"not found", ["GET", "POST"]),
         (405, b"", ["GET", "POST"]),
         (404, gone, ["GET"]),

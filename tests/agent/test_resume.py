@@ -96,8 +96,6 @@ async def test_the_task_comes_first_when_the_agent_does_not_send_it(world: World
     assert events == [started(), t.StreamResponse(task=now), artifact("2"), status()]
 
 
-
-
 class Site:
     """HTTP+JSON: what is called is answered by the method of that name."""
 
@@ -256,14 +254,14 @@ async def test_wait_no_longer_than(world: World, binding: str) -> None:
 @pytest.mark.parametrize("binding", BINDINGS)
 async def test_wait_no_longer_than_for_an_agent_that_is_silent(world: World, binding: str) -> None:
     def silent(_: str) -> Any:
-        time.sleep(0.6)
+        time.sleep(0.4)
         return WORKING
 
     with site(binding, silent) as found:
-        async with world.agent(found.card()) as agent, within(0.5):
+        async with world.agent(found.card()) as agent, within(0.38):
             with pytest.raises(CallTimeoutError) as caught:
-                await agent.wait("t", timeout=0.2)
-    assert (caught.value.phase, caught.value.seconds) == ("wait", 0.2)
+                await agent.wait("t", timeout=0.15)
+    assert (caught.value.phase, caught.value.seconds) == ("wait", 0.15)
 
 
 async def test_wait_keeps_the_limit_of_a_call(world: World) -> None:
@@ -279,5 +277,3 @@ async def test_wait_limits_are_seconds_above_zero(world: World, limits: dict[str
     async with world.agent(card(interface("JSONRPC", "http://127.0.0.1:1"))) as agent:
         with pytest.raises(ValueError, match=next(iter(limits))):
             await agent.wait("t", **limits)
-
-
