@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 import grpc
 
@@ -38,3 +39,17 @@ def _channel(world: Any, url: Url, connect_timeout: float) -> Any:
     if url.scheme == "http":
         return world.insecure_channel(target, options=options)
     return world.secure_channel(target, grpc.ssl_channel_credentials(), options=options)
+
+
+END: Final = grpc.aio.EOF
+
+
+def async_reader(call: Any) -> Callable[[], Any]:
+    """Reads the next answer of a stream, or ``END``."""
+    read: Callable[[], Any] = call.read  # to iterate would put one more generator between
+    return read
+
+
+def sync_reader(call: Any) -> Callable[[], Any]:
+    """Reads the next answer of a stream, or ``END``."""
+    return lambda: next(call, END)

@@ -17,6 +17,8 @@ from typing import Any, Protocol
 
 import anyio
 
+AsyncSlots = anyio.Semaphore
+SyncSlots = threading.Semaphore
 async_sleep = anyio.sleep
 sync_sleep = time.sleep
 

@@ -33,6 +33,7 @@ class Operation:
 
     Attributes:
         name: the rpc's name, which is the JSON-RPC method too (§9.1).
+        method: the name of the Python method: ``"send_message"``.
         request: the request message.
         response: the response message, of each event when ``streaming``.
         streaming: whether the server answers with a stream.
@@ -44,6 +45,7 @@ class Operation:
     """
 
     name: str
+    method: str
     request: type[Message]
     response: type[Message]
     streaming: bool

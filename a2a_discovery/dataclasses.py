@@ -17,6 +17,7 @@ from a2a_discovery import types
 from a2a_discovery.errors import MissingExtraError
 
 _CLASSES = "a2a_discovery._gen.betterproto.a2a"
+_OURS = frozenset(getattr(types, name) for name in types.DESCRIPTOR.message_types_by_name)
 
 
 def classes() -> ModuleType:
@@ -42,7 +43,8 @@ def to_dataclass(message: Message) -> Any:
     """
     if not isinstance(message, Message):
         raise TypeError(f"{type(message).__name__} is not a message of a2a_discovery.types")
-    _check_ours(message)
+    if type(message) not in _OURS:
+        raise _not_ours(message)
     return _pairs()[message.DESCRIPTOR.name].parse(message.SerializeToString())
 
 
@@ -67,17 +69,18 @@ def as_message(obj: Any, cls: type[Message] | None = None) -> Any:
     Raises:
         TypeError: it is neither, or not a ``cls``.
     """
-    message = obj if isinstance(obj, Message) else from_dataclass(obj)
-    _check_ours(message)
+    message = obj
+    if type(obj) not in _OURS:
+        if isinstance(obj, Message):
+            raise _not_ours(obj)
+        message = from_dataclass(obj)
     if cls is not None and type(message) is not cls:
         raise TypeError(f"expected {cls.DESCRIPTOR.name}, found {message.DESCRIPTOR.name}")
     return message
 
 
-def _check_ours(message: Message) -> None:
-    descriptor = message.DESCRIPTOR
-    if type(message) is not getattr(types, descriptor.name, None):
-        raise TypeError(f"{descriptor.full_name} is not a message of a2a_discovery.types")
+def _not_ours(message: Message) -> TypeError:
+    return TypeError(f"{message.DESCRIPTOR.full_name} is not a message of a2a_discovery.types")
 
 
 @cache

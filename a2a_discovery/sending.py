@@ -12,6 +12,8 @@ from a2a_discovery._operation import Operation
 from a2a_discovery.dataclasses import as_message
 from a2a_discovery.types import Message, Part, Role, SendMessageRequest
 
+_USER = Role.ROLE_USER  # looked up once: protobuf's enums take their time
+
 
 def as_request(operation: Operation, given: Any) -> Any:
     """A request of ``operation`` that is the caller's in content and nobody else's as an object.
@@ -28,11 +30,13 @@ def as_request(operation: Operation, given: Any) -> Any:
     cls = operation.request
     if given is None and not issubclass(cls, SendMessageRequest):
         return cls()
-    sends = cls is SendMessageRequest
-    message: Any = _of_parts(given) if sends and _are_parts(given) else as_message(given)
-    if sends and isinstance(message, Part):
-        message = _of_parts([message])
-    if sends and isinstance(message, Message):
+    if cls is SendMessageRequest and (isinstance(given, str | Part) or _are_parts(given)):
+        parts = _parts([given] if isinstance(given, str | Part) else given)
+        return cls(message=Message(message_id=str(uuid4()), role=_USER, parts=parts))
+    message: Any = as_message(given)
+    if cls is SendMessageRequest and isinstance(message, Part):
+        return as_request(operation, message)
+    if cls is SendMessageRequest and isinstance(message, Message):
         message = SendMessageRequest(message=message)
     if not isinstance(message, cls):
         raise TypeError(f"{operation.name} takes a {cls.__name__}, not a {type(message).__name__}")
@@ -47,7 +51,5 @@ def _are_parts(given: Any) -> bool:
     return isinstance(given, Sequence) and not isinstance(given, bytes)
 
 
-def _of_parts(given: Sequence[Any]) -> Message:
-    parts = [given] if isinstance(given, str) else given
-    texts = [Part(text=part) if isinstance(part, str) else as_message(part, Part) for part in parts]
-    return Message(message_id=str(uuid4()), role=Role.ROLE_USER, parts=texts)
+def _parts(given: Sequence[Any]) -> list[Part]:
+    return [Part(text=part) if isinstance(part, str) else as_message(part, Part) for part in given]

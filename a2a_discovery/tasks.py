@@ -34,9 +34,6 @@ def is_settled(state: int) -> bool:
 class Progress:
     """How far a stream has come.
 
-    Args:
-        task_id: the task, where it is known from the beginning.
-
     Attributes:
         events: how many events came.
         task_id: the task that they told of, empty while they told of none.
@@ -44,24 +41,24 @@ class Progress:
         settled: whether the stream may end here: a message came, or the task ended or waits for the client (§3.1.2).
     """
 
-    def __init__(self, task_id: str = "") -> None:
+    def __init__(self) -> None:
         self.events = 0
-        self.task_id = task_id
+        self.task_id = ""
         self.state = 0
         self.settled = False
 
-    def note(self, event: Any) -> None:
-        """Take the next ``StreamResponse``."""
+    def note(self, event: Any, payload: str) -> None:
+        """Take the next ``StreamResponse``; ``payload`` is the name of the member that is set."""
         self.events += 1
-        match event.WhichOneof("payload"):
-            case "message":
-                self.settled = True
-            case "task":
-                self._note(event.task.id, event.task.status.state)
-            case "status_update":
-                self._note(event.status_update.task_id, event.status_update.status.state)
+        match payload:
             case "artifact_update":
                 self.task_id = event.artifact_update.task_id or self.task_id
+            case "status_update":
+                self._note(event.status_update.task_id, event.status_update.status.state)
+            case "task":
+                self._note(event.task.id, event.task.status.state)
+            case "message":
+                self.settled = True
 
     def _note(self, task_id: str, state: int) -> None:
         self.task_id = task_id or self.task_id

@@ -1,7 +1,6 @@
 """``python -m bench``: this library beside a2a-sdk 1.3.0 in one run, as ratios of medians.
 
-Rounds alternate between the two sides, so that whatever else the machine does hits both. A ratio above 1 means that
-this library is faster (or, for the install, smaller).
+Rounds alternate between the two sides, so that whatever else the machine does hits both.
 """
 
 from __future__ import annotations
@@ -10,10 +9,8 @@ import json
 import subprocess
 import sys
 import tempfile
-import time
 import venv
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -21,6 +18,8 @@ from typing import Any
 from google.protobuf.json_format import MessageToJson
 
 from a2a_discovery import parse_card, protojson
+from bench import calls
+from bench.table import compare, heading, report
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # its generated code is older than the protobuf runtime
@@ -29,7 +28,6 @@ with warnings.catch_warnings():
 
 ROOT = Path(__file__).resolve().parent.parent
 CARD = (ROOT / "tests" / "cases" / "bench_card.json").read_bytes()
-ROUNDS = 60
 
 
 def with_skills(count: int) -> bytes:
@@ -44,30 +42,6 @@ def sdk_read(data: bytes) -> Any:
     card = parse_agent_card(json.loads(data))
     validate_proto_required_fields(card)
     return card
-
-
-def seconds(call: Callable[[], object], repeat: int) -> float:
-    """The time of one call, in seconds, over ``repeat`` of them."""
-    start = time.perf_counter()
-    for _ in range(repeat):
-        call()
-    return (time.perf_counter() - start) / repeat
-
-
-def compare(
-    name: str, ours: Callable[[], object], theirs: Callable[[], object], *, goal: float, repeat: int = 20
-) -> None:
-    """Alternate the two and print the ratio of their medians."""
-    ours(), theirs()
-    pairs = [(seconds(ours, repeat), seconds(theirs, repeat)) for _ in range(ROUNDS)]
-    ours_median, theirs_median = (median(side) * 1e6 for side in zip(*pairs, strict=True))
-    report(name, f"{ours_median:9.1f} µs", f"{theirs_median:9.1f} µs", theirs_median / ours_median, goal)
-
-
-def report(name: str, ours: str, theirs: str, ratio: float, goal: float) -> None:
-    """One line of the table."""
-    verdict = "ok" if ratio >= goal else "TOO SLOW"
-    print(f"{name:<44} {ours:>14} {theirs:>14} {ratio:7.2f}x  goal {goal:5.2f}x  {verdict}", flush=True)
 
 
 def fresh_process(script: str) -> float:
@@ -97,8 +71,15 @@ def install(requirement: str) -> tuple[int, float]:
 
 
 def main() -> None:
-    """Print the table."""
-    print(f"{'':<44} {'a2a-discovery':>14} {'the other':>14}   ratio")
+    """Print the table, or the parts of it that are named: ``python -m bench calls``."""
+    parts = {"cards": cards, "calls": calls.main}
+    heading()
+    for name in sys.argv[1:] or parts:
+        parts[name]()
+
+
+def cards() -> None:
+    """Cards, imports and installs."""
     many = with_skills(100)
     card, theirs = parse_card(CARD), sdk_read(CARD)
     compare("read and check: bench card (4 kB)", lambda: parse_card(CARD), lambda: sdk_read(CARD), goal=10)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from codegen.schema import Operation, Route, Schema
-from codegen.text import head
+from codegen.text import head, snake
 
 
 def generate(schema: Schema) -> str:
@@ -46,6 +46,7 @@ def _operation(operation: Operation) -> list[str]:
     return [
         f'    "{operation.name}": Operation(',
         f'        name="{operation.name}",',
+        f'        method="{snake(operation.name)}",',
         f"        request={_type(operation.request)},",
         f"        response={_type(operation.response)},",
         f"        streaming={operation.streaming},",

@@ -17,6 +17,7 @@ REPLACEMENTS = {
     "AsyncAlarm": "SyncAlarm",
     "AsyncDeadline": "SyncDeadline",
     "AsyncOperations": "Operations",
+    "AsyncSlots": "SyncSlots",
     "AsyncWatch": "SyncWatch",
     "aclose": "close",
     "aclosing": "closing",
@@ -25,6 +26,7 @@ REPLACEMENTS = {
     "async_channel": "sync_channel",
     "async_hang_up": "sync_hang_up",
     "async_methods": "sync_methods",
+    "async_reader": "sync_reader",
     "async_sleep": "sync_sleep",
     "asynccontextmanager": "contextmanager",
 }

@@ -17,6 +17,8 @@ def serving(app: Any) -> Iterator[str]:
     """Serve ``app`` from a thread and yield its URL."""
     server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None, ws="none"))
     with socket.create_server(("127.0.0.1", 0)) as listener:
+        # asyncio does so for the sockets that it opens itself; without, each small write waits for an acknowledgement.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:

@@ -362,7 +362,6 @@ def test_streams_that_are_closed_or_full(closed: str) -> None:
         ("typer", ["card", "get", "x"], "cli"),
         ("rich", ["--version"], "cli"),
         ("uvicorn", ["demo-server"], "server"),
-        ("starlette", ["demo-server"], "server"),
     ],
 )
 def test_a_missing_extra_is_named(missing: str, args: list[str], extra: str) -> None:

@@ -14,17 +14,17 @@ from pathlib import Path
 import httpx
 import pytest
 
-from a2a_discovery import inspect_card, protojson, select_interface
+from a2a_discovery import Support, inspect_card, protojson, select_interface
 from a2a_discovery.capabilities import refusal
 from a2a_discovery.cli.samples import SAMPLES
-from a2a_discovery.sync import CardResolver
-from a2a_discovery.types import AgentCard
+from a2a_discovery.sync import CardResolver, discover
+from a2a_discovery.types import AgentCard, TaskState
 
 COMMAND = [sys.executable, "-m", "a2a_discovery.cli", "demo-server"]
 
 
 def sample(name: str) -> AgentCard:
-    return SAMPLES[name]("http://localhost:41241")
+    return SAMPLES[name]("http://localhost:41241", "127.0.0.1:41250")
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -54,7 +54,17 @@ def test_deployer_demands_a_bearer_token_and_has_a_tenant() -> None:
     (name,) = requirement.schemes
     assert card.security_schemes[name].http_auth_security_scheme.scheme == "Bearer"
     assert refusal(card, "GetExtendedAgentCard") is None
+    assert [(i.protocol_binding, i.tenant) for i in card.supported_interfaces] == [
+        ("JSONRPC", "payments"),
+        ("HTTP+JSON", "payments"),
+        ("GRPC", "payments"),
+    ]
     assert select_interface(card).interface.tenant == "payments"
+
+
+def test_without_an_address_there_is_no_grpc_entry() -> None:
+    card = SAMPLES["deployer"]("http://localhost:41241")
+    assert "GRPC" not in [i.protocol_binding for i in card.supported_interfaces]
 
 
 @contextmanager
@@ -74,10 +84,28 @@ def test_the_server_serves_each_card_until_a_signal(number: signal.Signals) -> N
         assert list(agents) == list(SAMPLES)
         with CardResolver() as resolver:
             for name, url in agents.items():
-                assert resolver.resolve(url).card == SAMPLES[name](url)
+                card = resolver.resolve(url).card
+                address = next((i.url for i in card.supported_interfaces if i.protocol_binding == "GRPC"), "")
+                assert card == SAMPLES[name](url, address)
         process.send_signal(number)
         out, err = process.communicate(timeout=10)
         assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_the_agents_work() -> None:
+    with demo_server("--port", "0") as (_, agents):
+        for binding in ("JSONRPC", "HTTP+JSON", "GRPC"):
+            with discover(agents["deployer"], support=Support(bindings={binding: ["1.0"]})) as agent:
+                task = agent.send_message("Deploy payments-api 4.2.0 to staging").task
+                assert task.status.message.parts[0].text == "Deployed for tenant payments"
+                asked = agent.send_message("Deploy payments-api 4.2.0 to production").task
+                assert asked.status.state == TaskState.TASK_STATE_INPUT_REQUIRED
+                assert "freeze" in [skill.id for skill in agent.get_extended_agent_card().skills]
+        with discover(agents["test-runner"]) as agent:
+            events = [event.WhichOneof("payload") for event in agent.send_streaming_message("Run the unit tests")]
+            assert events == ["task", "status_update", *["artifact_update"] * 4, "status_update"]
+        with discover(agents["code-reviewer"]) as agent:
+            assert agent.send_message("one\ntwo").message.parts[0].text.startswith("Read 2 lines")
 
 
 def test_localhost_answers_by_either_address() -> None:

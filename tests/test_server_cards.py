@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import anyio
@@ -12,6 +14,7 @@ import pytest
 
 from a2a_discovery import CardError, protojson
 from a2a_discovery.cli.samples import SAMPLES
+from a2a_discovery.server import AgentHandler, asgi_app
 from a2a_discovery.server.cards import card_app
 from a2a_discovery.types import AgentCard
 from tests.asgi import serving
@@ -55,6 +58,66 @@ def test_modified(client: httpx.Client, tag: str) -> None:
     assert client.get(PATH, headers={"If-None-Match": tag}).status_code == 200
 
 
+PUBLISHED = datetime(2026, 3, 1, 12, 0, 0, 500_000, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("since", "status"),
+    [
+        ("Sun, 01 Mar 2026 12:00:00 GMT", 304),
+        ("Sun, 01 Mar 2026 12:00:01 GMT", 304),
+        ("Sunday, 01-Mar-26 12:00:00 GMT", 304),
+        ("Sun, 01 Mar 2026 11:59:59 GMT", 200),
+        ("yesterday", 200),
+        ("", 200),
+    ],
+)
+def test_if_modified_since(since: str, status: int) -> None:
+    answer = _get(card_app(CARD, last_modified=PUBLISHED), {"If-Modified-Since": since})
+    assert answer.status_code == status
+    assert answer.headers["last-modified"] == "Sun, 01 Mar 2026 12:00:00 GMT"
+
+
+def test_an_entity_tag_counts_before_a_date() -> None:
+    app = card_app(CARD, last_modified=PUBLISHED)
+    headers = {"If-None-Match": '"other"', "If-Modified-Since": "Sun, 01 Mar 2026 12:00:00 GMT"}
+    assert _get(app, headers).status_code == 200
+    headers["If-None-Match"] = _get(app).headers["etag"]
+    headers["If-Modified-Since"] = "Sun, 01 Mar 2020 12:00:00 GMT"
+    assert _get(app, headers).status_code == 304
+
+
+def test_a_card_is_published_now_unless_it_is_said() -> None:
+    said = parsedate_to_datetime(_get(CARD).headers["last-modified"])
+    assert abs(datetime.now(UTC) - said) < timedelta(seconds=5)
+    with pytest.raises(ValueError, match="time zone"):
+        card_app(CARD, last_modified=datetime(2026, 3, 1))
+
+
+def test_a_new_signature_changes_no_tag() -> None:
+    signed = AgentCard()
+    signed.CopyFrom(CARD)
+    signed.signatures.add(protected="e30", signature="c2ln")
+    answer = _get(signed)
+    assert answer.headers["etag"] == _get(CARD).headers["etag"]
+    assert "signatures" in answer.json()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"If-None-Match": "*"},
+        {"If-Modified-Since": "Sun, 01 Mar 2026 12:00:00 GMT"},
+        {"If-None-Match": '"x", W/"y"'},
+    ],
+)
+def test_the_application_of_an_agent_answers_the_same(headers: dict[str, str]) -> None:
+    one = _get(card_app(CARD, last_modified=PUBLISHED, max_age=7), headers)
+    two = _get(asgi_app(CARD, AgentHandler(), last_modified=PUBLISHED, max_age=7), headers)
+    assert (one.status_code, one.content, dict(one.headers)) == (two.status_code, two.content, dict(two.headers))
+
+
 def test_an_etag_follows_the_bytes() -> None:
     other = AgentCard()
     other.CopyFrom(CARD)
@@ -71,12 +134,12 @@ def test_the_bytes_are_the_same_in_every_process() -> None:
     assert list(json.loads(_get(card).content)["securitySchemes"]) == sorted("qwertyuiop")
 
 
-def _get(card_or_app: Any) -> httpx.Response:
+def _get(card_or_app: Any, headers: dict[str, str] | None = None) -> httpx.Response:
     app = card_app(card_or_app) if isinstance(card_or_app, AgentCard) else card_or_app
 
     async def get() -> httpx.Response:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://testserver") as client:
-            return await client.get(PATH)
+            return await client.get(PATH, headers=headers)
 
     return anyio.run(get)
 

@@ -11,7 +11,7 @@ import grpc
 from google.protobuf.message import Message
 
 from a2a_discovery import _call_errors
-from a2a_discovery._channels import async_channel
+from a2a_discovery._channels import END, async_channel, async_reader
 from a2a_discovery._deadline import AsyncAlarm
 from a2a_discovery._gen.operations import OPERATIONS
 from a2a_discovery._operation import Operation
@@ -68,7 +68,8 @@ class GrpcTransport:
             raise self._failure(exc) from exc
         watch = AsyncWatch(idle, call.cancel, self._alarm)
         try:
-            async for data in call:
+            read = async_reader(call)
+            while (data := await read()) is not END:
                 watch.hold()
                 yield answers.from_wire(operation, data)
                 watch.go_on()

@@ -10,7 +10,7 @@ import httpx
 from google.protobuf.message import Message
 
 from a2a_discovery import _call_errors
-from a2a_discovery._deadline import AsyncAlarm, AsyncDeadline, Clock, TimeLimitError
+from a2a_discovery._deadline import AsyncAlarm, AsyncDeadline, AsyncSlots, Clock, TimeLimitError
 from a2a_discovery._operation import Operation
 from a2a_discovery._response import BodyError, BodyReader, ResponseHead
 from a2a_discovery._service_params import USER_AGENT
@@ -21,6 +21,8 @@ from a2a_discovery.errors import A2ADiscoveryError, A2AError, InvalidAgentRespon
 from a2a_discovery.policy import parse_url
 
 MAX_RESPONSE_BYTES = 64 * 1024 * 1024
+# httpx's pool looks at every waiting request each time that one begins or ends; with a thousand it does little else.
+MAX_CALLS = 100
 _MAX_ERROR_BYTES = 1024 * 1024
 
 
@@ -45,13 +47,14 @@ class HttpTransport:
         self._own_client = own_client
         self._connect_timeout = connect_timeout
         self._alarm = AsyncAlarm()
+        self._slots = AsyncSlots(MAX_CALLS)
 
     async def unary(self, operation: Operation, request: Message, params: Mapping[str, str], timeout: float) -> Any:
         """One call with one answer, within ``timeout`` seconds; raises A2AError and TransportError."""
         outgoing = self._wire.encode(operation, request)
         answered = False
         try:
-            async with self._limit(timeout) as deadline:
+            async with self._limit(timeout) as deadline, self._slots:
                 extensions = deadline.extensions(self._connect_timeout)
                 response = await self._send(outgoing, params, "gzip", extensions)
                 answered = True

@@ -1,4 +1,4 @@
-"""What is known of a stream besides its events: that it ended too early, and how to go on."""
+"""Go on with a stream that ended too early."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from a2a_discovery._deadline import async_sleep
 from a2a_discovery._gen.operations import OPERATIONS
 from a2a_discovery._operation import CallOptions, Operation
 from a2a_discovery._retry import backoff, is_passing
-from a2a_discovery.errors import A2AError, CallTimeoutError, TransportError
+from a2a_discovery.errors import A2AError, TransportError
 from a2a_discovery.tasks import Progress, is_settled
 from a2a_discovery.types import GetTaskRequest, StreamResponse, SubscribeToTaskRequest
 
@@ -24,26 +24,8 @@ class _Agent(Protocol):
     async def _unary(self, operation: Operation, request: Any, options: CallOptions) -> Any: ...
 
     def _followed(
-        self, operation: Operation, given: Any, progress: Progress, options: CallOptions
+        self, operation: Operation, request: Any, progress: Progress, options: CallOptions
     ) -> AsyncGenerator[Any, None]: ...
-
-
-async def followed(events: AsyncGenerator[Any, None], progress: Progress, url: str) -> AsyncGenerator[Any, None]:
-    """The events of a stream, and StreamInterruptedError where it ends before its task does (§3.1.2, §11.7)."""
-    async with aclosing(events):
-        try:
-            async for event in events:
-                progress.note(event)
-                yield event
-        except TransportError as exc:
-            if progress.settled:
-                _log.debug("the stream broke after its task had ended: %s", exc)
-                return
-            if progress.events == 0 or isinstance(exc, CallTimeoutError):
-                raise
-            raise progress.interruption(exc.message, url) from exc
-    if not progress.settled:
-        raise progress.interruption("it was closed", url)
 
 
 async def resuming(

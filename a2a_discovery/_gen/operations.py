@@ -19,6 +19,7 @@ FLAGS: dict[str, Flag] = {
 OPERATIONS: dict[str, Operation] = {
     "SendMessage": Operation(
         name="SendMessage",
+        method="send_message",
         request=a2a_pb2.SendMessageRequest,
         response=a2a_pb2.SendMessageResponse,
         streaming=False,
@@ -30,6 +31,7 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "SendStreamingMessage": Operation(
         name="SendStreamingMessage",
+        method="send_streaming_message",
         request=a2a_pb2.SendMessageRequest,
         response=a2a_pb2.StreamResponse,
         streaming=True,
@@ -41,6 +43,7 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "GetTask": Operation(
         name="GetTask",
+        method="get_task",
         request=a2a_pb2.GetTaskRequest,
         response=a2a_pb2.Task,
         streaming=False,
@@ -52,6 +55,7 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "ListTasks": Operation(
         name="ListTasks",
+        method="list_tasks",
         request=a2a_pb2.ListTasksRequest,
         response=a2a_pb2.ListTasksResponse,
         streaming=False,
@@ -63,6 +67,7 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "CancelTask": Operation(
         name="CancelTask",
+        method="cancel_task",
         request=a2a_pb2.CancelTaskRequest,
         response=a2a_pb2.Task,
         streaming=False,
@@ -74,6 +79,7 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "SubscribeToTask": Operation(
         name="SubscribeToTask",
+        method="subscribe_to_task",
         request=a2a_pb2.SubscribeToTaskRequest,
         response=a2a_pb2.StreamResponse,
         streaming=True,
@@ -85,6 +91,7 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "CreateTaskPushNotificationConfig": Operation(
         name="CreateTaskPushNotificationConfig",
+        method="create_task_push_notification_config",
         request=a2a_pb2.TaskPushNotificationConfig,
         response=a2a_pb2.TaskPushNotificationConfig,
         streaming=False,
@@ -96,6 +103,7 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "GetTaskPushNotificationConfig": Operation(
         name="GetTaskPushNotificationConfig",
+        method="get_task_push_notification_config",
         request=a2a_pb2.GetTaskPushNotificationConfigRequest,
         response=a2a_pb2.TaskPushNotificationConfig,
         streaming=False,
@@ -107,6 +115,7 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "ListTaskPushNotificationConfigs": Operation(
         name="ListTaskPushNotificationConfigs",
+        method="list_task_push_notification_configs",
         request=a2a_pb2.ListTaskPushNotificationConfigsRequest,
         response=a2a_pb2.ListTaskPushNotificationConfigsResponse,
         streaming=False,
@@ -118,6 +127,7 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "GetExtendedAgentCard": Operation(
         name="GetExtendedAgentCard",
+        method="get_extended_agent_card",
         request=a2a_pb2.GetExtendedAgentCardRequest,
         response=a2a_pb2.AgentCard,
         streaming=False,
@@ -129,6 +139,7 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "DeleteTaskPushNotificationConfig": Operation(
         name="DeleteTaskPushNotificationConfig",
+        method="delete_task_push_notification_config",
         request=a2a_pb2.DeleteTaskPushNotificationConfigRequest,
         response=Empty,
         streaming=False,

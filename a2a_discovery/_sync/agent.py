@@ -16,7 +16,7 @@ import httpx
 
 from a2a_discovery import _service_params
 from a2a_discovery._sync.http import HttpTransport
-from a2a_discovery._sync.streams import followed, resuming
+from a2a_discovery._sync.streams import resuming
 from a2a_discovery._sync.waiting import waited
 from a2a_discovery._deadline import sync_sleep
 from a2a_discovery._gen.sync_methods import Operations
@@ -25,7 +25,13 @@ from a2a_discovery._retry import checked_limits, retry_delay
 from a2a_discovery.bindings import answers, faults
 from a2a_discovery.capabilities import refusal
 from a2a_discovery.dataclasses import as_message
-from a2a_discovery.errors import A2AError, MissingExtraError, NoSupportedInterfaceError, TransportError
+from a2a_discovery.errors import (
+    A2AError,
+    CallTimeoutError,
+    MissingExtraError,
+    NoSupportedInterfaceError,
+    TransportError,
+)
 from a2a_discovery.extensions import HEADER, check_required, declared, wanted
 from a2a_discovery.interfaces import Selection, Support, major_minor, select_interface
 from a2a_discovery.policy import UrlPolicy
@@ -183,35 +189,39 @@ class Agent(Operations):
                 return response
 
     def _stream(self, operation: Operation, request: Any, resume: bool, options: CallOptions) -> Generator[Any, None]:
-        given = as_request(operation, request)
-        progress = Progress(given.id if isinstance(given, SubscribeToTaskRequest) else "")
-        events = self._followed(operation, given, progress, options)
-        if resume:
-            events = resuming(self, events, progress, options)
-        with closing(events):
-            for event in events:
-                yield event
+        progress = Progress()
+        events = self._followed(operation, request, progress, options)
+        return resuming(self, events, progress, options) if resume else events
 
     def _followed(
-        self, operation: Operation, given: Any, progress: Progress, options: CallOptions
+        self, operation: Operation, request: Any, progress: Progress, options: CallOptions
     ) -> Generator[Any, None]:
-        return followed(self._events(operation, given, options), progress, self.interface.url)
-
-    def _events(self, operation: Operation, given: Any, options: CallOptions) -> Generator[Any, None]:
-        """The events of one stream, checked; another interface is tried where this one cannot be connected to."""
+        """The events of one stream, and StreamInterruptedError where it ends before its task does (§3.1.2, §11.7)."""
+        given = as_request(operation, request)
+        if isinstance(given, SubscribeToTaskRequest):
+            progress.task_id = given.id
         while True:
             connection = self._connection
             message, params = self._prepare(connection, operation, given, options)
             idle = options.get("timeout", self._idle_timeout)
             try:
+                # One generator does it all: each one more would cost as much as an event's reading.
                 with closing(connection.transport.stream(operation, message, params, idle)) as events:
                     for event in events:
-                        answers.check(operation, event, strict=self._strict)
+                        progress.note(event, answers.check(operation, event, strict=self._strict))
                         yield event
-                return
             except TransportError as exc:
-                if not self._fall_back(connection, exc):
+                if self._fall_back(connection, exc):
+                    continue
+                if progress.settled:
+                    _log.debug("the stream broke after its task had ended: %s", exc)
+                    return
+                if progress.events == 0 or isinstance(exc, CallTimeoutError):
                     raise
+                raise progress.interruption(exc.message, self.interface.url) from exc
+            if not progress.settled:
+                raise progress.interruption("it was closed", self.interface.url)
+            return
 
     def _prepare(
         self, connection: _Connection, operation: Operation, given: Any, options: CallOptions
@@ -268,7 +278,8 @@ class Agent(Operations):
             self._client = httpx.Client(
                 # Without a jar no server is recognised again by what another one set.
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-                limits=httpx.Limits(max_connections=100, max_keepalive_connections=100),
+                # Streams stay open for long, and must not keep other calls from being made.
+                limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
             )
         return self._client
 

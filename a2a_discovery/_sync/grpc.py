@@ -12,7 +12,7 @@ import grpc
 from google.protobuf.message import Message
 
 from a2a_discovery import _call_errors
-from a2a_discovery._channels import sync_channel
+from a2a_discovery._channels import END, sync_channel, sync_reader
 from a2a_discovery._deadline import SyncAlarm
 from a2a_discovery._gen.operations import OPERATIONS
 from a2a_discovery._operation import Operation
@@ -69,7 +69,8 @@ class GrpcTransport:
             raise self._failure(exc) from exc
         watch = SyncWatch(idle, call.cancel, self._alarm)
         try:
-            for data in call:
+            read = sync_reader(call)
+            while (data := read()) is not END:
                 watch.hold()
                 yield answers.from_wire(operation, data)
                 watch.go_on()

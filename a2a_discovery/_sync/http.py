@@ -11,7 +11,7 @@ import httpx
 from google.protobuf.message import Message
 
 from a2a_discovery import _call_errors
-from a2a_discovery._deadline import SyncAlarm, SyncDeadline, Clock, TimeLimitError
+from a2a_discovery._deadline import SyncAlarm, SyncDeadline, SyncSlots, Clock, TimeLimitError
 from a2a_discovery._operation import Operation
 from a2a_discovery._response import BodyError, BodyReader, ResponseHead
 from a2a_discovery._service_params import USER_AGENT
@@ -22,6 +22,8 @@ from a2a_discovery.errors import A2ADiscoveryError, A2AError, InvalidAgentRespon
 from a2a_discovery.policy import parse_url
 
 MAX_RESPONSE_BYTES = 64 * 1024 * 1024
+# httpx's pool looks at every waiting request each time that one begins or ends; with a thousand it does little else.
+MAX_CALLS = 100
 _MAX_ERROR_BYTES = 1024 * 1024
 
 
@@ -46,13 +48,14 @@ class HttpTransport:
         self._own_client = own_client
         self._connect_timeout = connect_timeout
         self._alarm = SyncAlarm()
+        self._slots = SyncSlots(MAX_CALLS)
 
     def unary(self, operation: Operation, request: Message, params: Mapping[str, str], timeout: float) -> Any:
         """One call with one answer, within ``timeout`` seconds; raises A2AError and TransportError."""
         outgoing = self._wire.encode(operation, request)
         answered = False
         try:
-            with self._limit(timeout) as deadline:
+            with self._limit(timeout) as deadline, self._slots:
                 extensions = deadline.extensions(self._connect_timeout)
                 response = self._send(outgoing, params, "gzip", extensions)
                 answered = True

@@ -10,12 +10,14 @@ from google.protobuf.message import DecodeError
 
 from a2a_discovery import protojson
 from a2a_discovery._gen.operations import OPERATIONS
+from a2a_discovery._gen.required import COMPLETE
 from a2a_discovery._operation import Operation
 from a2a_discovery.errors import CardError, InvalidAgentResponseError
 from a2a_discovery.validation import validate
 
 _log = logging.getLogger("a2a_discovery")
 
+_COMPLETE = {o.name: COMPLETE.get(o.response.DESCRIPTOR.name) for o in OPERATIONS.values()}
 _NEEDS_PAYLOAD = {o.name: "payload" in o.response.DESCRIPTOR.oneofs_by_name for o in OPERATIONS.values()}
 
 
@@ -56,51 +58,62 @@ def from_wire(operation: Operation, data: bytes) -> Any:
         message = operation.response.FromString(data)
     except DecodeError as exc:
         raise InvalidAgentResponseError(f"the answer to {operation.name} is no {operation.response.__name__}") from exc
+    if _NEEDS_PAYLOAD[operation.name] and message.WhichOneof("payload") == "artifact_update":
+        return message  # most events of most streams; nothing in it is an enum
     if (unknown := _unknown_enum(message)) is not None:
         raise InvalidAgentResponseError(f"the answer to {operation.name} holds {unknown}, which A2A 1.0 does not have")
     return message
 
 
 @cache
-def _enum_fields(descriptor: Any) -> tuple[tuple[Any, bool], ...]:
-    """The fields that are enums, or lead to some: the JSON readers refuse unknown names, the wire format does not."""
-    return tuple(
-        (field, field.is_repeated)
-        for field in descriptor.fields
-        if field.enum_type is not None
-        or (field.message_type is not None and _is_ours(field.message_type) and _enum_fields(field.message_type))
-    )
+def _enum_fields(descriptor: Any) -> tuple[tuple[str, frozenset[int] | None, bool], ...]:
+    """Name, known numbers and whether it is repeated, of the fields that are enums, or (without numbers) lead to some.
+
+    The JSON readers refuse unknown names; the wire format lets any number pass.
+    """
+    found: list[tuple[str, frozenset[int] | None, bool]] = []
+    for field in descriptor.fields:
+        if field.enum_type is not None:
+            found.append((field.name, frozenset(field.enum_type.values_by_number), field.is_repeated))
+        elif field.message_type is not None and _is_ours(field.message_type) and _enum_fields(field.message_type):
+            found.append((field.name, None, field.is_repeated))
+    return tuple(found)
 
 
 def _unknown_enum(message: Any) -> str | None:
-    for field, repeated in _enum_fields(message.DESCRIPTOR):
-        if field.enum_type is not None:
-            number = getattr(message, field.name)
-            if number not in field.enum_type.values_by_number:
-                return f"{field.name} {number}"
-        elif repeated or message.HasField(field.name):
-            value = getattr(message, field.name)
+    for name, numbers, repeated in _enum_fields(message.DESCRIPTOR):
+        if numbers is not None:
+            if getattr(message, name) not in numbers:
+                return f"{name} {getattr(message, name)}"
+        elif repeated or message.HasField(name):
+            value = getattr(message, name)
             for below in value if repeated else (value,):
                 if (unknown := _unknown_enum(below)) is not None:
                     return unknown
     return None
 
 
-def check(operation: Operation, message: Any, *, strict: bool) -> None:
+def check(operation: Operation, message: Any, *, strict: bool) -> str:
     """Check a response: its payload has to be there, and its REQUIRED fields should be (§5.7).
+
+    Returns the name of the payload that is set, empty where the response has no choice of them.
 
     Raises:
         InvalidAgentResponseError: no payload; or, when ``strict``, a REQUIRED field is missing. Otherwise the latter is
             logged as a warning.
     """
-    if _NEEDS_PAYLOAD[operation.name] and message.WhichOneof("payload") is None:
-        members = ", ".join(f.json_name for f in message.DESCRIPTOR.oneofs_by_name["payload"].fields)
-        raise InvalidAgentResponseError(f"the answer to {operation.name} holds none of {members}")
-    problems = validate(message) if is_own(message) else []
-    if not problems:
-        return
-    found = "; ".join(str(problem) for problem in problems[:5])
-    told = f"the answer to {operation.name} lacks REQUIRED fields: {found}"
-    if strict:
-        raise InvalidAgentResponseError(told)
-    _log.warning("%s", told)
+    payload = ""
+    if _NEEDS_PAYLOAD[operation.name]:
+        payload = message.WhichOneof("payload")
+        if payload is None:
+            members = ", ".join(f.json_name for f in message.DESCRIPTOR.oneofs_by_name["payload"].fields)
+            raise InvalidAgentResponseError(f"the answer to {operation.name} holds none of {members}")
+    complete = _COMPLETE[operation.name]
+    if complete is not None and not complete(message):
+        problems = validate(message)
+        found = "; ".join(str(problem) for problem in problems[:5])
+        told = f"the answer to {operation.name} lacks REQUIRED fields: {found}"
+        if strict:
+            raise InvalidAgentResponseError(told)
+        _log.warning("%s", told)
+    return payload

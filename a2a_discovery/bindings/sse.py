@@ -12,6 +12,7 @@ MAX_EVENT_BYTES: Final = 8 * 1024 * 1024
 """The largest event that is read, in bytes."""
 
 _BOM = b"\xef\xbb\xbf"
+_OTHER_LINE_ENDS = [(c.encode(), b"\\u%04x" % ord(c)) for c in "\u2028\u2029\x85"]
 
 
 class EventSizeError(Exception):
@@ -82,7 +83,13 @@ class Parser:
 
 
 def encode(data: bytes) -> bytes:
-    """One event; ``data`` has no line end, as compact JSON has none."""
+    """One event; ``data`` is compact JSON, which has no line end.
+
+    What Unicode calls a line end besides is written as an escape: some clients split text there.
+    """
+    for character, escape in _OTHER_LINE_ENDS:
+        if character in data:
+            data = data.replace(character, escape)
     return b"data: " + data + b"\n\n"
 
 

@@ -6,14 +6,18 @@ import asyncio
 import errno
 import signal
 import socket
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
 from a2a_discovery.cli.load import CommandError, ExitCode
-from a2a_discovery.cli.samples import SAMPLES
+from a2a_discovery.cli.sample_runs import RUNS
+from a2a_discovery.cli.samples import SAMPLES, extended
 from a2a_discovery.errors import MissingExtraError
-from a2a_discovery.server.cards import card_app
+from a2a_discovery.server.asgi import asgi_app
+from a2a_discovery.server.grpc import grpc_handlers
+from a2a_discovery.server.task_handler import TaskHandler
 
 try:
     import uvicorn
@@ -22,6 +26,8 @@ except ModuleNotFoundError as exc:
 
 if TYPE_CHECKING:
     from types import FrameType
+
+    from a2a_discovery.types import AgentCard
 
 _LOOPBACK: Final = ("127.0.0.1", "::1")
 _ATTEMPTS: Final = 20
@@ -37,21 +43,15 @@ def serve(host: str, port: int) -> None:
     Raises:
         CommandError: a port cannot be had.
     """
-    agents: dict[int, Any] = {}
-    lines: list[str] = []
-    sockets: list[socket.socket] = []
+    sockets: dict[str, list[socket.socket]] = {}
     try:
-        for offset, (name, make_card) in enumerate(SAMPLES.items()):
-            opened = _listen(host, port + offset if port else 0)
-            sockets += opened
-            actual = opened[0].getsockname()[1]
-            base = f"http://{_public_name(host)}:{actual}"
-            agents[actual] = card_app(make_card(base))
-            lines.append(f"{name} {base}")
-        _run(agents, sockets, lines)
+        for offset, name in enumerate(SAMPLES):
+            sockets[name] = _listen(host, port + offset if port else 0)
+        asyncio.run(_run(host, sockets))
     finally:
-        for opened_socket in sockets:
-            opened_socket.close()
+        for opened in sockets.values():
+            for opened_socket in opened:
+                opened_socket.close()
 
 
 class _Server(uvicorn.Server):
@@ -64,7 +64,23 @@ class _Server(uvicorn.Server):
         typer.echo("\n".join(self.lines))
 
 
-def _run(agents: dict[int, Any], sockets: list[socket.socket], lines: list[str]) -> None:
+async def _run(host: str, sockets: dict[str, list[socket.socket]]) -> None:
+    agents: dict[int, Any] = {}
+    handlers: list[TaskHandler] = []
+    lines: list[str] = []
+    rpc = _Grpc(host)
+    for name, make_card in SAMPLES.items():
+        port = sockets[name][0].getsockname()[1]
+        base = f"http://{_public_name(host)}:{port}"
+        card = make_card(base, rpc.address)
+        handler = TaskHandler(RUNS[name], extended_card=extended(card))
+        if any(entry.protocol_binding == "GRPC" for entry in card.supported_interfaces):
+            rpc.add(card, handler)
+        agents[port] = asgi_app(card, handler)
+        handlers.append(handler)
+        lines.append(f"{name} {base}")
+    await rpc.start()
+
     async def by_port(scope: Any, receive: Any, send: Any) -> None:
         await agents[scope["server"][1]](scope, receive, send)
 
@@ -81,7 +97,44 @@ def _run(agents: dict[int, Any], sockets: list[socket.socket], lines: list[str])
     # interrupted is the regular end here.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
-    asyncio.run(server.serve(sockets=sockets))
+    try:
+        await server.serve(sockets=[opened for listening in sockets.values() for opened in listening])
+    finally:
+        await rpc.stop()
+        for handler in handlers:
+            await handler.aclose()
+
+
+class _Grpc:
+    """A gRPC server on a free port; when grpcio is not installed, its address is empty."""
+
+    def __init__(self, host: str) -> None:
+        self.address = ""
+        self._server: Any = None
+        if find_spec("grpc") is None:
+            return
+        import grpc
+
+        self._server = grpc.aio.server()
+        listened = _LOOPBACK[0] if host in ("localhost", *_LOOPBACK) else host
+        bracketed = f"[{listened}]" if ":" in listened else listened
+        try:
+            port = self._server.add_insecure_port(f"{bracketed}:0")
+        except RuntimeError as exc:
+            raise CommandError(f"cannot listen on {host} for gRPC", ExitCode.FAILED) from exc
+        # By name, a client would first try the other loopback address.
+        self.address = f"{listened if listened == _LOOPBACK[0] else _public_name(host)}:{port}"
+
+    def add(self, card: AgentCard, handler: TaskHandler) -> None:
+        self._server.add_generic_rpc_handlers(grpc_handlers(card, handler))
+
+    async def start(self) -> None:
+        if self._server is not None:
+            await self._server.start()
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            await self._server.stop(None)
 
 
 def _public_name(host: str) -> str:
@@ -117,11 +170,14 @@ def _open(address: str, port: int) -> socket.socket | None:
     """A listening socket; None when this machine has no IPv6 loopback."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
-        return socket.create_server((address, port), family=family)
+        opened = socket.create_server((address, port), family=family)
     except OSError as exc:
         if address == "::1" and exc.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
             return None
         raise
+    # asyncio does so for the sockets that it opens itself; without, each small write waits for an acknowledgement.
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return opened
 
 
 def _failure(host: str, port: int, exc: OSError) -> CommandError:

@@ -1,4 +1,4 @@
-"""The cards of three sample agents, each made for the base URL at which it is served."""
+"""The cards of three sample agents, each made for the addresses at which it is served."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from a2a_discovery.types import (
 _VERSION: Final = "1.0"
 
 
-def test_runner(base: str) -> AgentCard:
+def runner_of_tests(base: str, _grpc: str = "") -> AgentCard:
     """Runs test suites; two bindings, and streaming."""
     return AgentCard(
         name="Test runner",
@@ -48,7 +48,7 @@ def test_runner(base: str) -> AgentCard:
     )
 
 
-def code_reviewer(base: str) -> AgentCard:
+def code_reviewer(base: str, _grpc: str = "") -> AgentCard:
     """Reviews changes; its skill takes fewer media types than the card's defaults."""
     return AgentCard(
         name="Code reviewer",
@@ -74,15 +74,23 @@ def code_reviewer(base: str) -> AgentCard:
     )
 
 
-def deployer(base: str) -> AgentCard:
-    """Deploys releases; it demands a bearer token, has an extended card, and serves a tenant."""
+def deployer(base: str, grpc: str = "") -> AgentCard:
+    """Deploys releases; it demands a bearer token, has an extended card, and serves a tenant over all bindings.
+
+    Args:
+        base: the base URL.
+        grpc: the host and port of its gRPC interface; without, it has none.
+    """
+    entries = [_interface(base, binding, tenant="payments") for binding in ("JSONRPC", "HTTP+JSON")]
+    if grpc:
+        entries.append(AgentInterface(url=grpc, protocol_binding="GRPC", protocol_version=_VERSION, tenant="payments"))
     return AgentCard(
         name="Deployer",
         description="Rolls a release out to an environment step by step, watches its error rate, and rolls back when "
         "the rate rises.",
         version="0.9.4",
         provider=_provider(),
-        supported_interfaces=[_interface(base, "JSONRPC", tenant="payments")],
+        supported_interfaces=entries,
         capabilities=AgentCapabilities(streaming=True, push_notifications=True, extended_agent_card=True),
         security_schemes={
             "deployToken": SecurityScheme(
@@ -106,12 +114,29 @@ def deployer(base: str) -> AgentCard:
     )
 
 
-SAMPLES: Final[dict[str, Callable[[str], AgentCard]]] = {
-    "test-runner": test_runner,
+def extended(card: AgentCard) -> AgentCard | None:
+    """The card with what only known callers see, when it announces that there is more."""
+    if not card.capabilities.extended_agent_card:
+        return None
+    longer = AgentCard()
+    longer.CopyFrom(card)
+    longer.skills.append(
+        AgentSkill(
+            id="freeze",
+            name="Freeze deployments",
+            description="Stops all deployments of the team until they are allowed again.",
+            tags=["deployment", "freeze"],
+        )
+    )
+    return longer
+
+
+SAMPLES: Final[dict[str, Callable[..., AgentCard]]] = {
+    "test-runner": runner_of_tests,
     "code-reviewer": code_reviewer,
     "deployer": deployer,
 }
-"""Name to the maker of the card; it takes the base URL, without a slash at its end."""
+"""Name to the maker of the card; it takes the base URL, without a slash at its end, and the gRPC address, if any."""
 
 
 def _provider() -> AgentProvider:

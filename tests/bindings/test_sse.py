@@ -53,8 +53,11 @@ def test_any_bytes_are_read(chunks: list[bytes]) -> None:
 
 
 def test_what_is_written_is_read() -> None:
-    data = json.dumps({"text": "a\u2028b"}, ensure_ascii=False).encode()
-    assert Parser().feed(encode(data)) == [data]
+    document = {"text": "a\u2028b\u2029c\x85d"}
+    written = encode(json.dumps(document, ensure_ascii=False).encode())
+    assert [json.loads(data) for data in Parser().feed(written)] == [document]
+    # What splits text at every line end that Unicode knows reads the same.
+    assert len(written.decode().splitlines()) == 2
 
 
 @pytest.mark.parametrize("line", [b"data: " + b"x" * 100, b"x" * 101, b"data: 1\n" * 60])

@@ -1,0 +1,1 @@
+"""The server side: the core, its bindings, and the handler that keeps tasks."""
