@@ -37,21 +37,43 @@ def idle_timeout(url: Url, seconds: float) -> CallTimeoutError:
     return CallTimeoutError(message, phase="idle", seconds=seconds, url=url.without_query())
 
 
-# The beginnings of what gRPC says of a connection that was never made: the status alone, UNAVAILABLE, is that of one
-# which broke, too.
-_NEVER_CONNECTED = ("failed to connect", "dns resolution failed", "domain name not found", "no route to host")
+# The beginnings of what gRPC itself says. The status alone does not tell: UNAVAILABLE is that of a connection which was
+# never made, of one which broke, and of an agent that is busy; a stream that is reset may have any.
+_NEVER_CONNECTED = ("failed to connect", "no route to host")
+_NEVER_RESOLVED = ("dns resolution failed", "errors resolving", "domain name not found")
+_BROKEN = (
+    "stream removed",
+    "socket closed",
+    "received rst_stream",
+    "received http2 header with status",
+    "no status received",
+)
+_TOO_SLOW = ("timed out", "handshaker shutdown", "fd shutdown")
 
 
-def grpc_error(url: Url, text: str) -> TransportError:
-    """The status of a call over gRPC was UNAVAILABLE, with nothing that the agent itself said."""
+def is_grpcs_own(code: str, text: str) -> bool:
+    """Whether a status without details tells of the connection, and not of what the agent thinks."""
+    return code == "UNAVAILABLE" or text.lower().startswith(_BROKEN)
+
+
+def grpc_error(url: Url, text: str, connect_seconds: float | None) -> TransportError:
+    """The connection over gRPC was not made, or broke.
+
+    Args:
+        url: the interface's address.
+        text: what gRPC says.
+        connect_seconds: the limit for one try to connect, where it is known.
+    """
     known = text.lower()
-    sent = not known.startswith(_NEVER_CONNECTED)
-    if sent:
-        told = "the connection broke before the answer was complete"
-    elif "connection refused" in known:
+    # An agent may pass on what gRPC said of another one; then the request was sent.
+    if known.startswith(_NEVER_RESOLVED) and url.host in known:
+        return TransportError(f"the host name {url.host} cannot be resolved", url=str(url), sent=False)
+    if not known.startswith(_NEVER_CONNECTED) or f":{url.port}: " not in known:
+        return TransportError(f"the connection broke before the answer was complete ({text[:200]})", url=str(url))
+    if connect_seconds is not None and any(told in known for told in _TOO_SLOW):
+        return connect_timeout(url, connect_seconds)
+    if "connection refused" in known:
         told = f"nothing listens on {url.host}:{url.port} (connection refused)"
-    elif "dns" in known or "domain" in known:
-        told = f"the host name {url.host} cannot be resolved"
     else:
         told = f"{url.host}:{url.port} cannot be reached ({text.rpartition(': ')[2][:100]})"
-    return TransportError(told, url=str(url), sent=sent)
+    return TransportError(told, url=str(url), sent=False)

@@ -1,10 +1,7 @@
-"""gRPC channels, and the watch over a silent stream, for both worlds."""
+"""gRPC channels, for both worlds."""
 
 from __future__ import annotations
 
-import asyncio
-import threading
-import time
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -56,66 +53,3 @@ def async_reader(call: Any) -> Callable[[], Any]:
 def sync_reader(call: Any) -> Callable[[], Any]:
     """Reads the next answer of a stream, or ``END``."""
     return lambda: next(call, END)
-
-
-class _Watch:
-    def __init__(self, seconds: float, act: Callable[[], object]) -> None:
-        self._seconds = seconds
-        self._act = act
-        self._since: float | None = time.monotonic()
-        self.expired = False
-
-    def hold(self) -> None:
-        """Something came, and nothing is waited for until ``go_on``."""
-        self._since = None
-
-    def go_on(self) -> None:
-        """The next thing is waited for."""
-        self._since = time.monotonic()
-
-    def _fire(self) -> None:
-        since = self._since
-        rest = self._seconds if since is None else since + self._seconds - time.monotonic()
-        if rest > 0:
-            self._arm(rest)
-        else:
-            self.expired = True
-            self._act()
-
-    def _arm(self, seconds: float) -> None:
-        raise NotImplementedError
-
-
-class AsyncWatch(_Watch):
-    """Calls ``act`` once nothing has touched it for ``seconds``."""
-
-    def __init__(self, seconds: float, act: Callable[[], object]) -> None:
-        super().__init__(seconds, act)
-        self._arm(seconds)
-
-    def _arm(self, seconds: float) -> None:
-        self._handle = asyncio.get_running_loop().call_later(seconds, self._fire)
-
-    def stop(self) -> None:
-        """Watch no longer."""
-        self._handle.cancel()
-
-
-class SyncWatch(_Watch):
-    """Calls ``act`` from a thread once nothing has touched it for ``seconds``."""
-
-    def __init__(self, seconds: float, act: Callable[[], object]) -> None:
-        super().__init__(seconds, act)
-        self._stopped = False
-        self._arm(seconds)
-
-    def _arm(self, seconds: float) -> None:
-        self._timer = threading.Timer(seconds, self._fire)
-        self._timer.daemon = True
-        if not self._stopped:
-            self._timer.start()
-
-    def stop(self) -> None:
-        """Watch no longer."""
-        self._stopped = True
-        self._timer.cancel()

@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 
@@ -98,6 +98,15 @@ class AsyncDeadline(Clock):
                 await self._connection.aclose()
 
 
+class Overdue(Protocol):
+    """What a ``SyncAlarm`` ends when the clock has reached ``end``."""
+
+    end: float
+
+    def end_now(self) -> None:
+        """The time is up."""
+
+
 class SyncAlarm:
     """One thread that ends overdue deadlines, while there are any: a thread for each would cost more than its call."""
 
@@ -105,12 +114,12 @@ class SyncAlarm:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._running: set[SyncDeadline] = set()
+        self._running: set[Overdue] = set()
         self._thread: threading.Thread | None = None
         self._wakes_at = math.inf
         self._closing = False
 
-    def start(self, deadline: SyncDeadline) -> None:
+    def start(self, deadline: Overdue) -> None:
         """Watch over ``deadline``."""
         with self._changed:
             self._running.add(deadline)
@@ -121,7 +130,7 @@ class SyncAlarm:
             elif deadline.end < self._wakes_at:
                 self._changed.notify()
 
-    def stop(self, deadline: SyncDeadline) -> None:
+    def stop(self, deadline: Overdue) -> None:
         """Watch over it no longer; when this returns, it was ended or never will be."""
         with self._changed:
             self._running.discard(deadline)

@@ -11,12 +11,18 @@ MAX_DELAY = 60.0
 """The longest time that is waited because an agent asks for it, in seconds."""
 
 _BUSY_HTTP = (429, 503)
+_PASSING_HTTP = (*_BUSY_HTTP, 502, 504)
 _BUSY_GRPC = ("RESOURCE_EXHAUSTED", "UNAVAILABLE")
 
 
 def backoff(attempt: int) -> float:
     """Seconds before the next try: 0.1, 0.2, 0.4 and so on, up to 5."""
     return float(min(0.1 * 2 ** (attempt - 1), 5.0))
+
+
+def is_passing(exc: A2AError) -> bool:
+    """Whether an error tells of the agent's present state: busy, or not there behind its proxy."""
+    return exc.http_status in _PASSING_HTTP or exc.grpc_status in _BUSY_GRPC
 
 
 def retry_delay(operation: Operation, exc: Exception, attempt: int, retries: int) -> float | None:

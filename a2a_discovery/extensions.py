@@ -32,7 +32,7 @@ def check_required(card: Any, uris: Iterable[str]) -> None:
     """Do nothing when ``uris`` has every extension that the card demands (§3.3.4).
 
     Raises:
-        ExtensionSupportRequiredError: it lacks some; the message names them.
+        ExtensionSupportRequiredError: it lacks some; the message names them. It is marked ``local``.
     """
     extensions = as_message(card, AgentCard).capabilities.extensions
     if not extensions:
@@ -40,6 +40,5 @@ def check_required(card: Any, uris: Iterable[str]) -> None:
     has = set(uris)
     lacking = [extension.uri for extension in extensions if extension.required and extension.uri not in has]
     if lacking:
-        raise ExtensionSupportRequiredError(
-            f"the agent demands extensions that were not declared: {', '.join(lacking)}"
-        )
+        told = f"the agent demands extensions that were not declared: {', '.join(lacking)}"
+        raise ExtensionSupportRequiredError(told, local=True)

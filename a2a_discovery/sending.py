@@ -21,7 +21,8 @@ def as_request(operation: Operation, given: Any) -> Any:
     Args:
         operation: the operation.
         given: its request message, or its betterproto dataclass; None where nothing is REQUIRED; for the two that send,
-            a text, parts or a Message too. An absent ``message_id`` is filled with a UUID (§4.1.4).
+            a text, parts or a Message too, as dataclasses as well. An absent ``message_id`` is filled with a UUID
+            (§4.1.4).
 
     Raises:
         TypeError: it is none of these.
@@ -33,6 +34,8 @@ def as_request(operation: Operation, given: Any) -> Any:
         parts = _parts([given] if isinstance(given, str | Part) else given)
         return cls(message=Message(message_id=str(uuid4()), role=_USER, parts=parts))
     message: Any = as_message(given)
+    if cls is SendMessageRequest and isinstance(message, Part):
+        return as_request(operation, message)
     if cls is SendMessageRequest and isinstance(message, Message):
         message = SendMessageRequest(message=message)
     if not isinstance(message, cls):
@@ -48,5 +51,5 @@ def _are_parts(given: Any) -> bool:
     return isinstance(given, Sequence) and not isinstance(given, bytes)
 
 
-def _parts(given: Sequence[Part | str]) -> list[Part]:
-    return [Part(text=part) if isinstance(part, str) else part for part in given]
+def _parts(given: Sequence[Any]) -> list[Part]:
+    return [Part(text=part) if isinstance(part, str) else as_message(part, Part) for part in given]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import ipaddress
 import itertools
@@ -9,28 +10,41 @@ import socket
 import ssl
 import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, closing, suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import httpx
 
+import a2a_discovery._async.agent as async_agent
+import a2a_discovery._async.discovery as async_discovery
 import a2a_discovery._async.resolver as async_resolver
+import a2a_discovery._sync.agent as sync_agent
+import a2a_discovery._sync.discovery as sync_discovery
 import a2a_discovery._sync.resolver as sync_resolver
+from a2a_discovery._gen.async_methods import AsyncOperations
 from a2a_discovery.fetched import FetchedDocument, ResolvedCard
 
 Handler = Callable[["Exchange"], object]
 
 
 class Exchange:
-    """One accepted connection; ``head`` is the request up to its empty line."""
+    """One request of an accepted connection: ``head`` up to its empty line, and the ``body`` if it is read."""
 
-    def __init__(self, connection: socket.socket, stopped: threading.Event, origin: str) -> None:
+    def __init__(self, connection: socket.socket, stopped: threading.Event, origin: str, *, last: bool) -> None:
         self.connection = connection
+        self.last = last
         self.stopped = stopped
         self.origin = origin
         self.head = b""
+        self.body = b""
+
+    @property
+    def verb(self) -> str:
+        return self.head.split(b" ")[0].decode("latin-1")
 
     @property
     def target(self) -> str:
@@ -48,12 +62,25 @@ class Exchange:
             if not data:
                 return
             self.head += data
+        self.head, _, self.body = self.head.partition(b"\r\n\r\n")
+
+    def read_body(self) -> bytes:
+        """The body of a request with a Content-Length."""
+        while len(self.body) < int(self.headers.get("content-length", 0)):
+            self.body += self.connection.recv(65536)
+        return self.body
 
     def send(self, *parts: bytes) -> None:
         self.connection.sendall(b"".join(parts))
 
+    def end(self) -> None:
+        """End the connection as one that is done: what was sent arrives."""
+        self.connection.shutdown(socket.SHUT_WR)
+
     def answer(self, status: int = 200, body: bytes = b"", *fields: str, length: bool = True) -> None:
         lines = [f"HTTP/1.1 {status} X", *fields, *([f"Content-Length: {len(body)}"] if length else [])]
+        if self.last:
+            lines.append("Connection: close")
         self.send("\r\n".join([*lines, "", ""]).encode("latin-1"), body)
 
     def drip(self, data: bytes, every: float = 0.03) -> None:
@@ -119,7 +146,7 @@ class Server:
                 self.connections.append(connection)
             with connection:
                 while True:
-                    exchange = Exchange(connection, self._stopped, self.url)
+                    exchange = Exchange(connection, self._stopped, self.url, last=not self._keep_alive)
                     if not self._raw:
                         exchange.read_head()
                         if not exchange.head:
@@ -186,11 +213,70 @@ class _Blocking:
         return self._resolver.fetch(url)
 
 
+class _BlockingAgent:
+    """The blocking agent behind the async one's methods; for a test that never waits for its own event loop."""
+
+    def __init__(self, blocking: sync_agent.Agent) -> None:
+        self.blocking = blocking
+
+    async def __aenter__(self) -> _BlockingAgent:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        with self.blocking as entered:
+            assert entered is self.blocking
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self.blocking, name)
+        if name in _STREAMS:
+            return partial(_stepped, value)
+        return partial(_called, value) if name in _CALLS else value
+
+
+_STREAMS = {"send_streaming_message", "subscribe_to_task"}
+_CALLS = {name for name in vars(AsyncOperations) if not name.startswith("_")} - _STREAMS | {"wait"}
+
+
+async def _called(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    return function(*args, **options)
+
+
+async def _stepped(function: Callable[..., Any], *args: Any, **options: Any) -> AsyncIterator[Any]:
+    with closing(function(*args, **options)) as events:
+        for event in events:
+            yield event
+
+
 class World:
     """The async or the sync half of the library."""
 
     def __init__(self, name: str) -> None:
         self.name = name
+
+    def agent(self, *args: Any, **options: Any) -> Any:
+        if self.name == "async":
+            return async_agent.AsyncAgent(*args, **options)
+        return _BlockingAgent(sync_agent.Agent(*args, **options))
+
+    @asynccontextmanager
+    async def discover(self, reference: str, **options: Any) -> AsyncIterator[Any]:
+        if self.name == "async":
+            async with async_discovery.discover(reference, **options) as agent:
+                yield agent
+        else:
+            with sync_discovery.discover(reference, **options) as blocking:
+                yield _BlockingAgent(blocking)
+
+    async def together(self, calls: list[Callable[[], Any]]) -> list[Any]:
+        """The results of calls made at once, by as many tasks or threads."""
+        if self.name == "async":
+            return await asyncio.gather(*(call() for call in calls))
+
+        def run(call: Callable[[], Any]) -> Any:
+            return asyncio.run(call())
+
+        with ThreadPoolExecutor(len(calls)) as pool:
+            return list(pool.map(run, calls))
 
     def resolver(self, *args: Any, **options: Any) -> Any:
         return (async_resolver.CardResolver if self.name == "async" else _Blocking)(*args, **options)
@@ -203,4 +289,16 @@ class World:
                 yield client
         else:
             with httpx.Client(**options) as blocking:
+                yield blocking
+
+    @asynccontextmanager
+    async def channel(self, target: str) -> AsyncIterator[Any]:
+        """A gRPC channel of this world."""
+        import grpc
+
+        if self.name == "async":
+            async with grpc.aio.insecure_channel(target) as channel:
+                yield channel
+        else:
+            with grpc.insecure_channel(target) as blocking:
                 yield blocking

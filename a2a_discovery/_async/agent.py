@@ -37,7 +37,7 @@ from a2a_discovery.policy import UrlPolicy
 from a2a_discovery.sending import as_request
 from a2a_discovery.tasks import Progress
 from a2a_discovery.tenancy import with_tenant
-from a2a_discovery.types import AgentCard, AgentInterface, Task
+from a2a_discovery.types import AgentCard, AgentInterface, SubscribeToTaskRequest, Task
 from a2a_discovery.validation import validate
 
 _log = logging.getLogger("a2a_discovery")
@@ -166,7 +166,7 @@ class AsyncAgent(AsyncOperations):
         Raises:
             CallTimeoutError: the task was still at work after ``timeout``.
         """
-        return await waited(self, task, poll_interval, timeout)
+        return await waited(self, task, poll_interval, timeout, self._timeout)
 
     async def _unary(self, operation: Operation, request: Any, options: CallOptions) -> Any:
         given = as_request(operation, request)
@@ -199,6 +199,8 @@ class AsyncAgent(AsyncOperations):
     ) -> AsyncGenerator[Any, None]:
         """The events of one stream, and StreamInterruptedError where it ends before its task does (§3.1.2, §11.7)."""
         given = as_request(operation, request)
+        if isinstance(given, SubscribeToTaskRequest):
+            progress.task_id = given.id
         while True:
             connection = self._connection
             message, params = self._prepare(connection, operation, given, options)
@@ -226,6 +228,8 @@ class AsyncAgent(AsyncOperations):
         self, connection: _Connection, operation: Operation, given: Any, options: CallOptions
     ) -> tuple[Any, dict[str, str]]:
         """The request to send and its service parameters; or the error that the agent would answer."""
+        if "timeout" in options:
+            checked_limits(timeout=options["timeout"])
         error = refusal(self._card, operation.name, given)
         if error is not None:
             raise error

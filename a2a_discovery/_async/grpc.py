@@ -11,9 +11,11 @@ import grpc
 from google.protobuf.message import Message
 
 from a2a_discovery import _call_errors
-from a2a_discovery._channels import END, AsyncWatch, async_channel, async_reader
+from a2a_discovery._channels import END, async_channel, async_reader
+from a2a_discovery._deadline import AsyncAlarm
 from a2a_discovery._gen.operations import OPERATIONS
 from a2a_discovery._operation import Operation
+from a2a_discovery._watch import AsyncWatch
 from a2a_discovery.bindings import answers
 from a2a_discovery.bindings.grpc import STATUS_DETAILS, decode_error, encode_metadata
 from a2a_discovery.errors import A2ADiscoveryError, TransportError
@@ -32,7 +34,9 @@ class GrpcTransport:
     def __init__(self, url: str, channel: Any = None, *, connect_timeout: float) -> None:
         self._url, _ = parse_grpc_address(url)
         self._own_channel = channel is None
+        self._connect_timeout = connect_timeout if channel is None else None
         self._channel = async_channel(self._url, connect_timeout) if channel is None else channel
+        self._alarm = AsyncAlarm()
         self._calls = {name: self._callable(operation) for name, operation in OPERATIONS.items()}
 
     def _callable(self, operation: Operation) -> Any:
@@ -62,7 +66,7 @@ class GrpcTransport:
             call = self._calls[operation.name](request, metadata=encode_metadata(params))
         except Exception as exc:
             raise self._failure(exc) from exc
-        watch = AsyncWatch(idle, call.cancel)
+        watch = AsyncWatch(idle, call.cancel, self._alarm)
         try:
             read = async_reader(call)
             while (data := await read()) is not END:
@@ -74,7 +78,7 @@ class GrpcTransport:
                 raise _call_errors.idle_timeout(self._url, idle) from exc
             raise self._error(exc) from exc
         except asyncio.CancelledError as exc:
-            if watch.expired:
+            if watch.expired and not _is_cancelled():
                 raise _call_errors.idle_timeout(self._url, idle) from exc
             raise
         except A2ADiscoveryError:
@@ -89,14 +93,21 @@ class GrpcTransport:
         """Close the channel, unless it was passed in."""
         if self._own_channel:
             await self._channel.close()
+        self._alarm.close()
 
     def _error(self, exc: Any) -> A2ADiscoveryError:
         code, text = exc.code(), exc.details() or ""
         metadata = [(name, value) for name, value in exc.trailing_metadata() or ()]
         said_by_the_agent = any(name in (STATUS_DETAILS, "retry-after") for name, _ in metadata)
-        if code is grpc.StatusCode.UNAVAILABLE and not said_by_the_agent:
-            return _call_errors.grpc_error(self._url, text)
+        if not said_by_the_agent and _call_errors.is_grpcs_own(code.name, text):
+            return _call_errors.grpc_error(self._url, text, self._connect_timeout)
         return decode_error(code.name, text, metadata)
 
     def _failure(self, exc: Exception) -> TransportError:
         return TransportError(f"the call failed ({type(exc).__name__})", url=str(self._url))
+
+
+def _is_cancelled() -> bool:
+    """Whether somebody cancels the task, and not only the call."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -8,27 +8,36 @@ from contextlib import aclosing
 from a2a_discovery._deadline import async_sleep
 from a2a_discovery._gen.async_methods import AsyncOperations
 from a2a_discovery._retry import checked_limits
-from a2a_discovery.errors import CallTimeoutError, TransportError, UnsupportedOperationError
+from a2a_discovery.errors import A2AError, CallTimeoutError, TransportError
 from a2a_discovery.tasks import is_settled
 from a2a_discovery.types import GetTaskRequest, SubscribeToTaskRequest, Task
 
 
-async def waited(agent: AsyncOperations, task: Task | str, poll_interval: float, timeout: float | None) -> Task:
-    """The task once it is settled; see the agent's ``wait``."""
+async def waited(
+    agent: AsyncOperations, task: Task | str, poll_interval: float, timeout: float | None, call_timeout: float
+) -> Task:
+    """The task once it is settled; see the agent's ``wait``, of whose calls ``call_timeout`` is the limit."""
     checked_limits(poll_interval=poll_interval)
     task_id = task if isinstance(task, str) else task.id
     if timeout is None:
         await _watched(agent, task_id)
-    end = None if timeout is None else time.monotonic() + timeout
-    while True:
-        found = await agent.get_task(GetTaskRequest(id=task_id))
+        while not is_settled((found := await agent.get_task(GetTaskRequest(id=task_id))).status.state):
+            await async_sleep(poll_interval)
+        return found
+    checked_limits(timeout=timeout)
+    end = time.monotonic() + timeout
+    while (rest := end - time.monotonic()) > 0:
+        try:
+            found = await agent.get_task(GetTaskRequest(id=task_id), timeout=min(rest, call_timeout))
+        except CallTimeoutError:
+            if time.monotonic() < end:
+                raise
+            break
         if is_settled(found.status.state):
             return found
-        rest = poll_interval if end is None else end - time.monotonic()
-        if timeout is not None and rest <= 0:
-            told = f"task {task_id} was still at work after {timeout:g} s (wait)"
-            raise CallTimeoutError(told, phase="wait", seconds=timeout)
-        await async_sleep(min(poll_interval, rest))
+        await async_sleep(max(0.0, min(poll_interval, end - time.monotonic())))
+    told = f"task {task_id} was still at work after {timeout:g} s (wait)"
+    raise CallTimeoutError(told, phase="wait", seconds=timeout)
 
 
 async def _watched(agent: AsyncOperations, task_id: str) -> None:
@@ -40,6 +49,6 @@ async def _watched(agent: AsyncOperations, task_id: str) -> None:
                 state = event.task.status.state if event.HasField("task") else event.status_update.status.state
                 if is_settled(state):
                     return
-    except (UnsupportedOperationError, TransportError):
+    except (A2AError, TransportError):
         # No streaming, or the task has ended already, or the stream broke again and again: polling tells.
         return

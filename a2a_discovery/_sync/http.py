@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
@@ -16,6 +15,7 @@ from a2a_discovery._deadline import SyncAlarm, SyncDeadline, SyncSlots, Clock, T
 from a2a_discovery._operation import Operation
 from a2a_discovery._response import BodyError, BodyReader, ResponseHead
 from a2a_discovery._service_params import USER_AGENT
+from a2a_discovery._watch import SyncWatch, sync_hang_up
 from a2a_discovery.bindings import faults, sse
 from a2a_discovery.bindings.http import JsonRpcWire, Outgoing, RestWire, Wire
 from a2a_discovery.errors import A2ADiscoveryError, A2AError, InvalidAgentResponseError, TransportError
@@ -100,12 +100,14 @@ class HttpTransport:
                 for data in self._events(response, idle):
                     yield self._wire.decode(operation, outgoing, data)
             else:
-                head, body = self._read(response, MAX_RESPONSE_BYTES, Clock(idle))
+                head, body = self._read_within(response, MAX_RESPONSE_BYTES, idle)
                 _check_json(operation, head, body)
                 yield self._wire.decode(operation, outgoing, body)
         except (httpx.ReadTimeout, TimeLimitError) as exc:
             raise _call_errors.idle_timeout(self._url, idle) from exc
-        except (httpx.HTTPError, httpx.StreamError, OSError) as exc:
+        except A2ADiscoveryError:
+            raise
+        except Exception as exc:
             raise _call_errors.http_error(self._url, exc, answered=True) from exc
         finally:
             response.close()
@@ -114,9 +116,9 @@ class HttpTransport:
         try:
             with self._limit(idle) as deadline:
                 return self._send(outgoing, params, "identity", deadline.extensions(self._connect_timeout))
-        except httpx.ConnectTimeout as exc:
-            raise _call_errors.connect_timeout(self._url, self._connect_timeout) from exc
         except (httpx.TimeoutException, TimeLimitError) as exc:
+            if isinstance(exc, httpx.ConnectTimeout) and not deadline.expired:
+                raise _call_errors.connect_timeout(self._url, self._connect_timeout) from exc
             raise _call_errors.idle_timeout(self._url, idle) from exc
         except Exception as exc:
             raise _call_errors.http_error(self._url, exc, answered=False) from exc
@@ -162,13 +164,19 @@ class HttpTransport:
         except BodyError as exc:
             raise TransportError(f"the answer cannot be read: {exc}", url=self._url.without_query()) from exc
 
+    def _read_within(self, response: httpx.Response, limit: int, seconds: float) -> tuple[ResponseHead, bytes]:
+        with self._limit(seconds) as deadline:
+            deadline.watch(response.extensions.get("network_stream"))
+            return self._read(response, limit, deadline)
+
     def _error(self, response: httpx.Response, idle: float) -> A2AError:
         """The error that an answer to a stream call means; the answer is closed."""
         head = ResponseHead.read(response.status_code, response.headers.multi_items())
         body = b""
         try:
-            with suppress(TransportError, TimeLimitError, httpx.HTTPError, httpx.StreamError, OSError):
-                head, body = self._read(response, _MAX_ERROR_BYTES, Clock(idle))
+            # The status is an answer already, whatever becomes of the rest.
+            with suppress(Exception):
+                head, body = self._read_within(response, _MAX_ERROR_BYTES, idle)
         finally:
             response.close()
         return faults.from_http(head.status, head.headers, body)
@@ -177,23 +185,30 @@ class HttpTransport:
         """The data of each event; one that is never completed, however slowly it grows, counts as silence."""
         parser = sse.Parser()
         coded = "content-encoding" in response.headers or response.is_stream_consumed
-        heard = time.monotonic()
-        for chunk in response.iter_bytes() if coded else response.iter_raw():
-            try:
-                events, larger = parser.feed(chunk), None
-            except sse.EventSizeError as exc:
-                events, larger = exc.events, exc
-            for data in events:
-                if data.strip():
-                    yield data
-            if larger is not None:
-                told = f"the stream holds an event of more than {sse.MAX_EVENT_BYTES} bytes"
-                raise InvalidAgentResponseError(told) from larger
-            now = time.monotonic()
-            if b"\n" in chunk or b"\r" in chunk:
-                heard = now
-            elif now - heard > idle:
-                raise _call_errors.idle_timeout(self._url, idle)
+        # A limit per read would not notice what never becomes part of the body.
+        watch = SyncWatch(idle, sync_hang_up(response.extensions.get("network_stream")), self._alarm)
+        try:
+            for chunk in response.iter_bytes() if coded else response.iter_raw():
+                try:
+                    events, larger = parser.feed(chunk), None
+                except sse.EventSizeError as exc:
+                    events, larger = exc.events, exc
+                watch.hold()
+                for data in events:
+                    if data.strip():
+                        yield data
+                if larger is not None:
+                    told = f"the stream holds an event of more than {sse.MAX_EVENT_BYTES} bytes"
+                    raise InvalidAgentResponseError(told) from larger
+                watch.go_on(heard=b"\n" in chunk or b"\r" in chunk)
+        except (httpx.HTTPError, httpx.StreamError, OSError) as exc:
+            if not watch.expired:
+                raise
+            raise _call_errors.idle_timeout(self._url, idle) from exc
+        finally:
+            watch.stop()
+        if watch.expired:
+            raise _call_errors.idle_timeout(self._url, idle)
 
     def _timeout(self, exc: httpx.TimeoutException, timeout: float, *, expired: bool) -> TransportError:
         if isinstance(exc, httpx.ConnectTimeout) and not expired:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from a2a_discovery._deadline import sync_sleep
 from a2a_discovery._gen.operations import OPERATIONS
 from a2a_discovery._operation import CallOptions, Operation
-from a2a_discovery._retry import backoff
+from a2a_discovery._retry import backoff, is_passing
 from a2a_discovery.errors import A2AError, TransportError
 from a2a_discovery.tasks import Progress, is_settled
 from a2a_discovery.types import GetTaskRequest, StreamResponse, SubscribeToTaskRequest
@@ -34,7 +34,8 @@ def resuming(
 ) -> Generator[Any, None]:
     """The events of a stream, and after each interruption those of a new subscription to its task (§3.1.6).
 
-    The message is never sent again. Five tries in a row that bring no event are the end.
+    The message is never sent again. An agent that is busy, or just starts anew, is asked again. Five tries in a row
+    that bring no event are the end.
     """
     failures = 0
     while True:
@@ -44,8 +45,10 @@ def resuming(
                 for event in events:
                     yield event
             return
-        except TransportError as exc:
+        except (TransportError, A2AError) as exc:
             failures = 1 if progress.events > seen else failures + 1
+            if not (isinstance(exc, TransportError) or is_passing(exc)):
+                raise
             if not progress.task_id or failures > _MAX_FAILURES:
                 raise
             _log.debug("the stream is resumed: %s", exc)
@@ -65,7 +68,9 @@ def _subscription(agent: _Agent, progress: Progress, options: CallOptions) -> Ge
                     yield StreamResponse(task=_task(agent, progress, options))
                 first = False
                 yield event
-        except A2AError:
+        except A2AError as exc:
+            if is_passing(exc):
+                raise
             # An agent refuses to subscribe to a task that has ended in the meantime.
             task = _task(agent, progress, options)
             if not is_settled(task.status.state):

@@ -31,12 +31,11 @@ def _is_ours(descriptor: Any) -> bool:
 
 
 def from_json(operation: Operation, document: Any) -> Any:
-    """The response that a decoded JSON value holds; null is an empty one.
+    """The response that a decoded JSON value holds; where there is nothing to say, any value will do.
 
     Raises:
         InvalidAgentResponseError: it holds none.
     """
-    document = {} if document is None else document
     cls = operation.response
     if not is_own(cls):
         return cls()

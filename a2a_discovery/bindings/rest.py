@@ -65,8 +65,8 @@ def decode_response(operation: Operation, body: bytes) -> Any:
     Raises:
         A2AError: the error that it holds; InvalidAgentResponseError when it is no response.
     """
-    if not body.strip():
-        return answers.from_json(operation, None)
+    if not body.strip() and not answers.is_own(operation.response):
+        return operation.response()
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as exc:

@@ -1,0 +1,1 @@
+"""Calls of an agent, over each binding, in both worlds."""
