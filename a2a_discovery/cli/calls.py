@@ -226,10 +226,7 @@ def _failure(exc: Exception, reference: str) -> CommandError:
         case NoSupportedInterfaceError():
             return CommandError(str(exc), ExitCode.NO_CARD)
         case A2AError():
-            refused = exc.http_status in WANTS_CREDENTIALS or exc.grpc_status in (
-                "UNAUTHENTICATED",
-                "PERMISSION_DENIED",
-            )
+            refused = exc.http_status in WANTS_CREDENTIALS or exc.grpc_status in _WANTS_CREDENTIALS
             return CommandError(_told(exc), ExitCode.CREDENTIALS if refused else ExitCode.FAILED)
     return CommandError(str(exc), ExitCode.FAILED)
 
