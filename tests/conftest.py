@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -13,12 +12,6 @@ from tests.servers import certificate
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
-
-
-@pytest.fixture(scope="session", autouse=True)
-async def one_loop(anyio_backend: str) -> AsyncIterator[None]:
-    """Keep one event loop for all tests: gRPC's poller may still have word for the loop of an earlier one."""
-    yield  # noqa: PT022 - what keeps the loop
 
 
 @pytest.fixture(scope="session")

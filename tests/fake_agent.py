@@ -40,10 +40,7 @@ def agent(
             made = make_card(exchange.origin) if make_card else card(("JSONRPC", f"{exchange.origin}/rpc"))
             exchange.answer(200, protojson.dumps(made), JSON)
             return
-        # To close a connection on unread bytes would reset it.
-        read = len(exchange.head.partition(b"\r\n\r\n")[2])
-        while read < int(exchange.headers.get("content-length", 0)):
-            read += len(exchange.connection.recv(65536))
+        exchange.read_body()  # to close a connection on unread bytes would reset it
         answer(exchange)
 
     return Server(handle, **options)

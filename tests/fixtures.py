@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import os
 import ssl
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from tests.servers import World, certificate
+
+
+@pytest.fixture(scope="package", autouse=True)
+async def one_loop(anyio_backend: str) -> AsyncIterator[None]:
+    """Keep one event loop for the tests of a package: gRPC's poller may still have word for the loop of an earlier one."""
+    yield  # noqa: PT022 - what keeps the loop
 
 
 @pytest.fixture(params=["async", "sync"])

@@ -67,7 +67,10 @@ class Exchange:
     def read_body(self) -> bytes:
         """The body of a request with a Content-Length."""
         while len(self.body) < int(self.headers.get("content-length", 0)):
-            self.body += self.connection.recv(65536)
+            data = self.connection.recv(65536)
+            if not data:
+                break
+            self.body += data
         return self.body
 
     def send(self, *parts: bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import orjson
@@ -18,7 +19,11 @@ from a2a_discovery.dataclasses import from_dataclass, to_dataclass
 from a2a_discovery.problems import Findings
 from tests.strategies import MESSAGES, arguments, json_values, messages, near_documents
 
-many = settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
+many = settings(
+    max_examples=int(os.environ.get("PROPERTY_EXAMPLES", "2000")),
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
 
 
 def fast(cls: type[Message], document: Any, *, need: bool = False) -> Message | None:

@@ -227,10 +227,10 @@ async def test_a_slow_consumer_is_no_idle_server(world: World, binding: str) -> 
 async def test_silence_after_the_end_is_no_error(world: World, binding: str) -> None:
     def silent(_: str) -> Iterator[Any]:
         yield status()
-        time.sleep(0.25)
+        time.sleep(1.2)
 
     with site(binding, silent) as found:
-        async with world.agent(found.card(), idle_timeout=0.1) as agent:
+        async with world.agent(found.card(), idle_timeout=0.6) as agent:
             assert await call(agent, "SendStreamingMessage") == [status()]
 
 

@@ -6,6 +6,10 @@ import os
 
 import pytest
 
+from tests.fixtures import one_loop
+
+__all__ = ["one_loop"]
+
 
 @pytest.fixture(autouse=True)
 def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
