@@ -28,11 +28,16 @@ def wanted(card: Any, uris: Iterable[str]) -> tuple[str, ...]:
     return tuple(uri for uri in uris if uri in listed)
 
 
-def check_required(card: Any, uris: Iterable[str]) -> None:
+def check_required(card: Any, uris: Iterable[str], *, local: bool = False) -> None:
     """Do nothing when ``uris`` has every extension that the card demands (§3.3.4).
 
+    Args:
+        card: the agent's card.
+        uris: the extensions that are declared.
+        local: whether a client asks, before the call, and not the agent.
+
     Raises:
-        ExtensionSupportRequiredError: it lacks some; the message names them. It is marked ``local``.
+        ExtensionSupportRequiredError: it lacks some; the message names them.
     """
     extensions = as_message(card, AgentCard).capabilities.extensions
     if not extensions:
@@ -41,4 +46,4 @@ def check_required(card: Any, uris: Iterable[str]) -> None:
     lacking = [extension.uri for extension in extensions if extension.required and extension.uri not in has]
     if lacking:
         told = f"the agent demands extensions that were not declared: {', '.join(lacking)}"
-        raise ExtensionSupportRequiredError(told, local=True)
+        raise ExtensionSupportRequiredError(told, local=local)

@@ -236,7 +236,7 @@ class Agent(Operations):
         if "service_params" in options:
             params.append(_service_params.checked_params(options["service_params"]))
         extensions = self._declared(params, options)
-        check_required(self._card, extensions)
+        check_required(self._card, extensions, local=True)
         request = with_tenant(given, connection.selection.interface)
         if problems := validate(request):
             refused = faults.invalid_params(problems)
