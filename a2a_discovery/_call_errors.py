@@ -42,6 +42,7 @@ def idle_timeout(url: Url, seconds: float) -> CallTimeoutError:
 _NEVER_CONNECTED = ("failed to connect", "no route to host")
 _NEVER_RESOLVED = ("dns resolution failed", "errors resolving", "domain name not found")
 _BROKEN = (
+    "channel closed",
     "stream removed",
     "socket closed",
     "received rst_stream",

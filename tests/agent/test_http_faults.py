@@ -88,6 +88,11 @@ ANY: dict[str, tuple[Callable[[Exchange], None], Any, Any]] = {
         InvalidAgentResponseError,
         InvalidAgentResponseError,
     ),
+    "JSON that is called HTML": (
+        then(b'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{"jsonrpc":"2.0","id":"1","result":{"task":{}}}'),
+        InvalidAgentResponseError,
+        InvalidAgentResponseError,
+    ),
     "HTML without a type": (
         then(b"HTTP/1.1 200 OK\r\n\r\n<html>"),
         InvalidAgentResponseError,
