@@ -61,7 +61,7 @@ test-oldest: .venv-oldest/.made .venv-codegen/.made ## run the tests, with the o
 bench: .venv/.made ## measure side by side with a2a-sdk, print ratios
 	@$(DEV) -m bench
 
-demo: .venv/.made ## start sample agents on this machine, read their cards, choose interfaces
+demo: .venv/.made ## start sample agents on this machine, read their cards, call them
 	@echo "==> running examples/demo.py"
 	@$(DEV) examples/demo.py
 

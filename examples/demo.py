@@ -1,7 +1,7 @@
-"""What a client learns from an agent's card before its first message.
+"""What a client learns from an agent's card before its first message, and then that message.
 
-Starts three sample agents on loopback, fetches each card over HTTP, and prints who the agent is, which interface is
-chosen and why, and which operations the card allows: ``python examples/demo.py``.
+Starts three sample agents on loopback, fetches each card over HTTP, prints who the agent is, which interface is chosen
+and why, and which operations the card allows; then calls the agents: ``python examples/demo.py``.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from a2a_discovery import (
     A2AError,
     NoSupportedInterfaceError,
     Support,
+    UnsupportedOperationError,
     inspect_card,
     require_capability,
     select_interface,
 )
-from a2a_discovery.sync import CardResolver
-from a2a_discovery.types import DESCRIPTOR, AgentCard
+from a2a_discovery.sync import Agent, CardResolver, discover
+from a2a_discovery.types import DESCRIPTOR, AgentCard, StreamResponse, TaskState
 
 OPERATIONS = [method.name for method in DESCRIPTOR.services_by_name["A2AService"].methods]
 
@@ -91,8 +92,61 @@ def show_choice(card: AgentCard, support: Support) -> None:
     )
 
 
+def call_test_runner(url: str) -> None:
+    """The first message, and a run that is watched."""
+    print("test-runner, called")
+    with discover(url) as agent:
+        reply = agent.send_message("Run the unit tests for payments-api at commit 9f3c2e1")
+        status = reply.task.status
+        print(f"  answer        {TaskState.Name(status.state)}: {status.message.parts[0].text}")
+        for event in agent.send_streaming_message("Run only the tests whose name contains refund"):
+            print(f"  event         {told(event)}")
+    print()
+
+
+def told(event: StreamResponse) -> str:
+    """An event of a stream in words."""
+    match event.WhichOneof("payload"):
+        case "task":
+            return f"task {event.task.id}: {TaskState.Name(event.task.status.state)}"
+        case "status_update":
+            status = event.status_update.status
+            said = f": {status.message.parts[0].text}" if status.HasField("message") else ""
+            return TaskState.Name(status.state) + said
+        case "artifact_update":
+            artifact = event.artifact_update.artifact
+            return f"artifact {artifact.name}: {artifact.parts[0].text.strip() or 'data'}"
+    return f"message: {event.message.parts[0].text}"
+
+
+def call_code_reviewer(url: str) -> None:
+    """A call that the card rules out is refused before a request is made."""
+    print("code-reviewer, called")
+    with discover(url) as agent:
+        try:
+            next(agent.send_streaming_message("Review this diff"))
+        except UnsupportedOperationError as error:
+            print(f"  refused       {error}; {'nothing was sent' if error.local else 'by the agent'}")
+    print()
+
+
+def call_deployer(url: str) -> None:
+    """The same call over every binding that is installed; the tenant of the card's entry goes along by itself."""
+    print("deployer, called")
+    with CardResolver() as resolver:
+        card = resolver.resolve(url).card
+    for binding in Support.default().bindings:
+        only = Support(bindings={binding: ["1.0"]})
+        # The card demands a bearer token: it goes along as a header, or as gRPC metadata.
+        with Agent(card, support=only, service_params={"Authorization": "Bearer demo-token"}) as agent:
+            reply = agent.send_message("Deploy payments-api 4.2.0 to staging")
+            tenant = reply.task.artifacts[0].parts[0].data.struct_value["tenant"]
+            print(f"  {binding:<13} at {agent.interface.url}: the agent saw tenant {tenant}")
+    print()
+
+
 def main() -> None:
-    """Read three good cards over HTTP, and a bad one."""
+    """Read three good cards over HTTP, call their agents, and read a bad card."""
     with sample_agents() as agents, CardResolver() as resolver:
         for name, url in agents.items():
             resolved = resolver.resolve(url)
@@ -103,6 +157,9 @@ def main() -> None:
                 print(f"{name}, asked by a client that speaks HTTP+JSON only")
                 show_choice(resolved.card, REST_ONLY)
                 print()
+        call_test_runner(agents["test-runner"])
+        call_code_reviewer(agents["code-reviewer"])
+        call_deployer(agents["deployer"])
 
     # A bad card: every problem at once, each with its place and how to mend it.
     print("a bad card:")

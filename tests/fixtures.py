@@ -11,11 +11,6 @@ import pytest
 from tests.servers import World, certificate
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.fixture(params=["async", "sync"])
 def world(request: pytest.FixtureRequest) -> World:
     return World(request.param)

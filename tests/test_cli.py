@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import pty
@@ -10,7 +9,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,30 +16,12 @@ from typing import Any
 import pytest
 
 from a2a_discovery import inspect_card, parse_card, protojson
-from a2a_discovery.cli import main
+from tests.commands import COMMAND, UNSAFE, cli, process
 from tests.servers import Exchange, Server
 
 BENCH_CARD = Path(__file__).parent / "cases" / "bench_card.json"
 CARD = BENCH_CARD.read_bytes()
 JSON = "Content-Type: application/json"
-COMMAND = [sys.executable, "-m", "a2a_discovery.cli"]
-
-
-def cli(*args: str | Path) -> subprocess.CompletedProcess[str]:
-    """The command in this process, which saves its start."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.setattr(sys, "argv", ["a2a-discovery", *map(str, args)])
-        with pytest.raises(SystemExit) as exited:
-            main()
-    written = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
-    return subprocess.CompletedProcess([], int(exited.value.code or 0), *written)
-
-
-def process(*args: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([*COMMAND, *map(str, args)], capture_output=True, text=True, timeout=30, **options)
-    assert "Traceback" not in done.stderr
-    return done
 
 
 def changed_card(**changes: Any) -> bytes:
@@ -232,9 +212,6 @@ def hostile_card(tmp_path: Path) -> Path:
     path = tmp_path / "hostile.json"
     path.write_bytes(card)
     return path
-
-
-UNSAFE = [*map(chr, [*range(0x0A), *range(0x0B, 0x20), *range(0x7F, 0xA0)]), "\u202e", "\u2066", "\u2028"]
 
 
 @pytest.mark.parametrize("args", [["get"], ["check"], ["get", "-o", "json"], ["check", "-o", "json"]])

@@ -164,4 +164,9 @@ def test_the_demo_runs() -> None:
     assert "chosen        [1] HTTP+JSON at http://localhost:" in done.stdout
     assert "allowed       SendMessage, SendStreamingMessage, " in done.stdout
     assert "PushNotificationNotSupportedError (-32003)" in done.stdout
+    assert "answer        TASK_STATE_COMPLETED: 3 tests passed" in done.stdout
+    assert done.stdout.count("  event         ") >= 3
+    assert "UNSUPPORTED_OPERATION, -32004); nothing was sent" in done.stdout
+    seen = [line.split()[0] for line in done.stdout.splitlines() if line.endswith("the agent saw tenant payments")]
+    assert seen == ["JSONRPC", "HTTP+JSON", "GRPC"]
     assert "supportedInterfaces: this REQUIRED field is missing" in done.stdout

@@ -48,9 +48,10 @@ class GrpcTransport:
     def unary(self, operation: Operation, request: Message, params: Mapping[str, str], timeout: float) -> Any:
         """One call with one answer, within ``timeout`` seconds; raises A2AError and TransportError."""
         end = time.monotonic() + timeout
+        metadata = encode_metadata(params)
         call = self._calls[operation.name]
         try:
-            data = call(request, timeout=timeout, metadata=encode_metadata(params))
+            data = call(request, timeout=timeout, metadata=metadata)
         except grpc.RpcError as exc:
             if exc.code() is grpc.StatusCode.DEADLINE_EXCEEDED and time.monotonic() >= end - 0.05:
                 raise _call_errors.unary_timeout(self._url, timeout) from exc
@@ -65,8 +66,9 @@ class GrpcTransport:
         self, operation: Operation, request: Message, params: Mapping[str, str], idle: float
     ) -> Generator[Any, None]:
         """One call with a stream of answers, at most ``idle`` seconds apart; raises A2AError and TransportError."""
+        metadata = encode_metadata(params)
         try:
-            call = self._calls[operation.name](request, metadata=encode_metadata(params))
+            call = self._calls[operation.name](request, metadata=metadata)
         except Exception as exc:
             raise self._failure(exc) from exc
         watch = SyncWatch(idle, call.cancel, self._alarm)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -16,13 +17,22 @@ from a2a_discovery.errors import A2AError
 STATUS_DETAILS: Final = "grpc-status-details-bin"
 """The trailing metadata that holds the whole error."""
 
+_KEY = re.compile(r"[0-9a-z_.-]+")
 # Importing it registers the messages that details may be.
 _DETAILS = error_details_pb2.DESCRIPTOR
 
 
 def encode_metadata(service_params: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Service parameters as metadata, whose names are in lower case (§10.2)."""
-    return [(name.lower(), value) for name, value in service_params.items()]
+    """Service parameters as metadata, whose names are in lower case (§10.2).
+
+    Raises:
+        ValueError: a name is valid in HTTP, but not here.
+    """
+    metadata = [(name.lower(), value) for name, value in service_params.items()]
+    for name, _ in metadata:
+        if not _KEY.fullmatch(name) or name.endswith("-bin"):
+            raise ValueError(f"the header {name!r} cannot be sent as text in gRPC metadata")
+    return metadata
 
 
 def encode_error(error: A2AError) -> tuple[str, str, bytes]:

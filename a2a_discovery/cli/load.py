@@ -6,12 +6,15 @@ import sys
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from a2a_discovery.card import MAX_CARD_BYTES
 from a2a_discovery.errors import FetchError, FetchTimeoutError
 from a2a_discovery.reference import card_url
 from a2a_discovery.sync import CardResolver
+
+WANTS_CREDENTIALS: Final = (401, 403, 407)
+"""The HTTP statuses of a server or proxy that asks for credentials, or for others."""
 
 
 class ExitCode(IntEnum):
@@ -100,9 +103,13 @@ def _from_url(url: str, timeout: float) -> Document:
     try:
         with CardResolver(timeout=timeout, connect_timeout=min(timeout, 5.0)) as resolver:
             found = resolver.fetch(url)
-    except FetchTimeoutError as exc:
-        raise CommandError(str(exc), ExitCode.TIMEOUT) from exc
     except FetchError as exc:
-        code = ExitCode.CREDENTIALS if exc.status in (401, 403, 407) else ExitCode.NO_CARD
-        raise CommandError(str(exc), code) from exc
+        raise fetch_failure(exc) from exc
     return Document(found.body, found.url)
+
+
+def fetch_failure(exc: FetchError) -> CommandError:
+    """What it means to a command that no card was had."""
+    if isinstance(exc, FetchTimeoutError):
+        return CommandError(str(exc), ExitCode.TIMEOUT)
+    return CommandError(str(exc), ExitCode.CREDENTIALS if exc.status in WANTS_CREDENTIALS else ExitCode.NO_CARD)

@@ -36,9 +36,12 @@ def clean_lines(text: str) -> str:
     return "\n".join(clean(line.rstrip()) for line in text.strip().splitlines())
 
 
-def json_text(value: Any, stream: TextIO) -> str:
-    """``value`` as indented JSON that every terminal shows and no terminal obeys; it still reads as the same value."""
-    text = json.dumps(value, indent=2, ensure_ascii=not is_unicode(stream))
+def json_text(value: Any, stream: TextIO, *, indent: int | None = 2) -> str:
+    """``value`` as JSON that every terminal shows and no terminal obeys; it still reads as the same value.
+
+    With ``indent=None`` it is one line.
+    """
+    text = json.dumps(value, indent=indent, ensure_ascii=not is_unicode(stream))
     return re.sub(r"[^\n\x20-\x7e]", lambda found: _json_visible(found[0]), text)
 
 

@@ -1,15 +1,10 @@
-"""Tests here are run by asyncio, and no proxy is asked."""
+"""No proxy is asked."""
 
 from __future__ import annotations
 
 import os
 
 import pytest
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture(autouse=True)
