@@ -42,7 +42,9 @@ def idle_timeout(url: Url, seconds: float) -> CallTimeoutError:
 _NEVER_CONNECTED = ("failed to connect", "no route to host")
 _NEVER_RESOLVED = ("dns resolution failed", "errors resolving", "domain name not found")
 _BROKEN = (
+    "channel closed",
     "stream removed",
+    "client: received message larger than max",
     "socket closed",
     "received rst_stream",
     "received http2 header with status",

@@ -31,8 +31,13 @@ def wanted(card: Any, uris: Iterable[str]) -> tuple[str, ...]:
 def check_required(card: Any, uris: Iterable[str], *, local: bool = False) -> None:
     """Do nothing when ``uris`` has every extension that the card demands (§3.3.4).
 
+    Args:
+        card: the agent's card.
+        uris: the extensions that are declared.
+        local: whether a client asks, before the call, and not the agent.
+
     Raises:
-        ExtensionSupportRequiredError: it lacks some; the message names them. It is marked as ``local`` says.
+        ExtensionSupportRequiredError: it lacks some; the message names them.
     """
     extensions = as_message(card, AgentCard).capabilities.extensions
     if not extensions:

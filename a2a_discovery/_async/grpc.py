@@ -55,6 +55,8 @@ class GrpcTransport:
             if exc.code() is grpc.StatusCode.DEADLINE_EXCEEDED and time.monotonic() >= end - 0.05:
                 raise _call_errors.unary_timeout(self._url, timeout) from exc
             raise self._error(exc) from exc
+        except asyncio.CancelledError as exc:
+            raise self._ended(exc) from None
         except Exception as exc:
             raise self._failure(exc) from exc
         return answers.from_wire(operation, data)
@@ -80,9 +82,10 @@ class GrpcTransport:
                 raise _call_errors.idle_timeout(self._url, idle) from exc
             raise self._error(exc) from exc
         except asyncio.CancelledError as exc:
-            if watch.expired and not _is_cancelled():
-                raise _call_errors.idle_timeout(self._url, idle) from exc
-            raise
+            ended = self._ended(exc)
+            if watch.expired and ended is not exc:
+                ended = _call_errors.idle_timeout(self._url, idle)
+            raise ended from None
         except A2ADiscoveryError:
             raise
         except Exception as exc:
@@ -108,8 +111,9 @@ class GrpcTransport:
     def _failure(self, exc: Exception) -> TransportError:
         return TransportError(f"the call failed ({type(exc).__name__})", url=str(self._url))
 
-
-def _is_cancelled() -> bool:
-    """Whether somebody cancels the task, and not only the call."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
+    def _ended(self, exc: asyncio.CancelledError) -> BaseException:
+        """What ``exc`` is: somebody cancels the task, or the call alone was ended, as by a closed channel."""
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            return exc
+        return TransportError("the channel was closed during the call", url=str(self._url))

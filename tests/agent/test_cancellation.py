@@ -12,8 +12,9 @@ import pytest
 
 from a2a_discovery import types as t
 from a2a_discovery._async.agent import AsyncAgent
-from tests.agent.common import BINDINGS, GET, card, eventually, interface, site, started, task
-from tests.servers import Exchange, Server
+from a2a_discovery.errors import TransportError
+from tests.agent.common import BINDINGS, GET, card, eventually, failure, interface, site, started, task
+from tests.servers import Exchange, Server, World
 
 pytestmark = pytest.mark.anyio
 
@@ -62,6 +63,7 @@ async def test_cancelled(binding: str, call: Any) -> None:
     slow = Slow()
     with site(binding, slow) as found:
         async with AsyncAgent(found.card()) as agent:
+            before = asyncio.all_tasks()
             task_ = asyncio.create_task(call(agent))
             await asyncio.to_thread(slow.called.acquire)
             task_.cancel("by the caller")
@@ -71,9 +73,36 @@ async def test_cancelled(binding: str, call: Any) -> None:
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.05):
                     await call(agent)
-            assert len(asyncio.all_tasks()) == 1 or not [x for x in asyncio.all_tasks() if "a2a_discovery" in repr(x)]
+            await eventually(lambda: asyncio.all_tasks() <= before)
         slow.release.set()
     gc.collect()
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+@pytest.mark.parametrize("call", [unary, stream])
+async def test_an_agent_that_is_closed_during_a_call(binding: str, call: Any) -> None:
+    slow = Slow()
+    with site(binding, slow) as found:
+        agent = AsyncAgent(found.card())
+        running = asyncio.create_task(call(agent))
+        await asyncio.to_thread(slow.called.acquire)
+        await agent.aclose()
+        with pytest.raises(TransportError):
+            await running
+        slow.release.set()
+
+
+@pytest.mark.parametrize("name", ["GetTask", "SendStreamingMessage"])
+async def test_a_blocking_agent_that_is_closed_during_a_call(name: str) -> None:
+    slow = Slow()
+    with site("GRPC", slow) as found:
+        agent = World("sync").agent(found.card())
+        running = asyncio.create_task(asyncio.to_thread(lambda: asyncio.run(failure(agent, name))))
+        await asyncio.to_thread(slow.called.acquire)
+        agent.blocking.close()
+        error, _ = await running
+        assert isinstance(error, TransportError)
+        slow.release.set()
 
 
 @pytest.mark.parametrize("name", ["unary", "stream"])
