@@ -34,7 +34,7 @@ async def resuming(
     """The events of a stream, and after each interruption those of a new subscription to its task (§3.1.6).
 
     The message is never sent again. An agent that is busy, or just starts anew, is asked again. Five tries in a row
-    that bring no event are the end.
+    that bring nothing new are the end.
     """
     failures = 0
     while True:
@@ -45,7 +45,8 @@ async def resuming(
                     yield event
             return
         except (TransportError, A2AError) as exc:
-            failures = 1 if progress.events > seen else failures + 1
+            # The task as it was is what each subscription begins with.
+            failures = 1 if progress.events > seen + 1 else failures + 1
             if not (isinstance(exc, TransportError) or is_passing(exc)):
                 raise
             if not progress.task_id or failures > _MAX_FAILURES:

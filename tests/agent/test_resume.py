@@ -172,6 +172,14 @@ async def test_five_fruitless_tries_are_the_end(world: World, pauses: list[float
     assert pauses == [0.1, 0.2, 0.4, 0.8, 1.6]
 
 
+async def test_tries_that_bring_only_the_task_are_fruitless(world: World, pauses: list[float]) -> None:
+    found = Site(SendStreamingMessage=(started(),), SubscribeToTask=(started(),))
+    error, events = await resumed(world, found)
+    assert type(error) is StreamInterruptedError
+    assert events == [started()] * 6
+    assert found.calls.count("SubscribeToTask") == 5
+
+
 @pytest.mark.parametrize("code", [429, 502, 503, 504])
 async def test_an_agent_that_starts_anew_is_waited_for(world: World, code: int) -> None:
     found = Site(SendStreamingMessage=(started(),), SubscribeToTask=[code, code, (started(), status())], GetTask=code)
