@@ -71,4 +71,4 @@ build: .venv/.made ## build the wheel and the source archive into dist/
 	@$(DEV) -m build >/dev/null && ls dist
 
 clean: ## remove the environments and caches
-	rm -rf .venv .venv-codegen .venv-oldest dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-codegen .venv-oldest dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache tests/interop/js/node_modules
