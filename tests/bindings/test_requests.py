@@ -75,6 +75,11 @@ def test_the_rest_of_a_get_is_its_query_in_camel_case() -> None:
     assert request.body is None
 
 
+def test_a_tenant_in_the_path_is_in_no_query() -> None:
+    request = rest.encode_request(OPERATIONS["ListTasks"], ListTasksRequest(tenant="a", page_size=5))
+    assert request.target == "/a/tasks?pageSize=5"
+
+
 def test_a_body_has_no_path_field_but_the_tenant() -> None:
     config = TaskPushNotificationConfig(tenant="a/b", task_id="t", id="c", url="https://hook.test/")
     request = rest.encode_request(OPERATIONS["CreateTaskPushNotificationConfig"], config)

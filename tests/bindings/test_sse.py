@@ -32,6 +32,10 @@ def test_byte_by_byte_it_reads_the_same(case: dict[str, Any]) -> None:
     assert read(*(stream[i : i + 1] for i in range(len(stream)))) == case["events"]
 
 
+def test_a_line_end_that_is_cut_in_two_is_one() -> None:
+    assert read(b"data: A\r", b"\ndata: B\r", b"\n\r", b"\n") == ["A\nB"]
+
+
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n")).filter(lambda t: t != "")
 
 
