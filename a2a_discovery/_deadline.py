@@ -12,12 +12,14 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import Any, Protocol
 
 import anyio
 
-AsyncSlots = anyio.Semaphore
+# A slot that is free is taken at once: to let other tasks run first would cost a turn of the event loop.
+AsyncSlots = partial(anyio.Semaphore, fast_acquire=True)
 SyncSlots = threading.Semaphore
 async_sleep = anyio.sleep
 sync_sleep = time.sleep
