@@ -62,6 +62,7 @@ class AsyncAgent(AsyncOperations):
 
     Args:
         card: the agent's card, or its betterproto dataclass.
+        card_url: the URL that the card came from: its origin is what ``policy`` compares with.
         support: what this client speaks; by default what is installed.
         policy: which URLs may be called.
         client: makes the calls over HTTP, with its own headers, cookies and auth, and stays open.
@@ -84,6 +85,7 @@ class AsyncAgent(AsyncOperations):
         self,
         card: Any,
         *,
+        card_url: str | None = None,
         support: Support | None = None,
         policy: UrlPolicy | None = None,
         client: httpx.AsyncClient | None = None,
@@ -100,6 +102,7 @@ class AsyncAgent(AsyncOperations):
         checked_limits(connect_timeout=connect_timeout, timeout=timeout, idle_timeout=idle_timeout)
         self._card = AgentCard()
         self._card.CopyFrom(as_message(card, AgentCard))
+        self._card_url = card_url
         self._support = support
         self._policy = policy
         self._own_client = client is None

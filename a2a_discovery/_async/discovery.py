@@ -59,6 +59,7 @@ async def discover(
         found = await resolver.resolve(reference)
     agent = AsyncAgent(
         found.card,
+        card_url=found.url,
         support=support,
         policy=policy,
         client=client,

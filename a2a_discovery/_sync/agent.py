@@ -63,6 +63,7 @@ class Agent(Operations):
 
     Args:
         card: the agent's card, or its betterproto dataclass.
+        card_url: the URL that the card came from: its origin is what ``policy`` compares with.
         support: what this client speaks; by default what is installed.
         policy: which URLs may be called.
         client: makes the calls over HTTP, with its own headers, cookies and auth, and stays open.
@@ -85,6 +86,7 @@ class Agent(Operations):
         self,
         card: Any,
         *,
+        card_url: str | None = None,
         support: Support | None = None,
         policy: UrlPolicy | None = None,
         client: httpx.Client | None = None,
@@ -101,6 +103,7 @@ class Agent(Operations):
         checked_limits(connect_timeout=connect_timeout, timeout=timeout, idle_timeout=idle_timeout)
         self._card = AgentCard()
         self._card.CopyFrom(as_message(card, AgentCard))
+        self._card_url = card_url
         self._support = support
         self._policy = policy
         self._own_client = client is None

@@ -60,6 +60,7 @@ def discover(
         found = resolver.resolve(reference)
     agent = Agent(
         found.card,
+        card_url=found.url,
         support=support,
         policy=policy,
         client=client,
