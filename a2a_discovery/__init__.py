@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         CallTimeoutError as CallTimeoutError,
         CardError as CardError,
         ContentTypeNotSupportedError as ContentTypeNotSupportedError,
+        CredentialsRequiredError as CredentialsRequiredError,
         ExtendedAgentCardNotConfiguredError as ExtendedAgentCardNotConfiguredError,
         ExtensionSupportRequiredError as ExtensionSupportRequiredError,
         FetchError as FetchError,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         TaskNotCancelableError as TaskNotCancelableError,
         TaskNotFoundError as TaskNotFoundError,
         TenantMismatchError as TenantMismatchError,
+        TokenError as TokenError,
         TransportError as TransportError,
         UnsupportedOperationError as UnsupportedOperationError,
         VersionNotSupportedError as VersionNotSupportedError,
@@ -58,6 +60,16 @@ if TYPE_CHECKING:
     from a2a_discovery.problems import Problem as Problem
     from a2a_discovery.push import read_push_notification as read_push_notification
     from a2a_discovery.reference import card_url as card_url
+    from a2a_discovery.security import (
+        ApiKey as ApiKey,
+        BasicCredentials as BasicCredentials,
+        BearerToken as BearerToken,
+        ClientCertificate as ClientCertificate,
+        CredentialStore as CredentialStore,
+        DeviceAuthorization as DeviceAuthorization,
+        HttpCredentials as HttpCredentials,
+        OAuthClient as OAuthClient,
+    )
     from a2a_discovery.tenancy import with_tenant as with_tenant
     from a2a_discovery.types import (
         AgentCard as AgentCard,
@@ -82,6 +94,7 @@ _NAMES = {
         "CallTimeoutError",
         "CardError",
         "ContentTypeNotSupportedError",
+        "CredentialsRequiredError",
         "ExtendedAgentCardNotConfiguredError",
         "ExtensionSupportRequiredError",
         "FetchError",
@@ -95,6 +108,7 @@ _NAMES = {
         "TaskNotCancelableError",
         "TaskNotFoundError",
         "TenantMismatchError",
+        "TokenError",
         "TransportError",
         "UnsupportedOperationError",
         "VersionNotSupportedError",
@@ -105,6 +119,16 @@ _NAMES = {
     "problems": ("Problem",),
     "push": ("read_push_notification",),
     "reference": ("card_url",),
+    "security": (
+        "ApiKey",
+        "BasicCredentials",
+        "BearerToken",
+        "ClientCertificate",
+        "CredentialStore",
+        "DeviceAuthorization",
+        "HttpCredentials",
+        "OAuthClient",
+    ),
     "tenancy": ("with_tenant",),
     "types": ("AgentCard", "AgentInterface"),
     "validation": ("ensure_valid", "validate"),

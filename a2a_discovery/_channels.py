@@ -8,6 +8,7 @@ from typing import Any, Final
 import grpc
 
 from a2a_discovery.policy import Url
+from a2a_discovery.security import ClientCertificate
 
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 
@@ -23,22 +24,24 @@ def _options(connect_timeout: float) -> list[tuple[str, int | str]]:
     ]
 
 
-def async_channel(url: Url, connect_timeout: float) -> Any:
+def async_channel(url: Url, connect_timeout: float, certificate: ClientCertificate | None) -> Any:
     """A ``grpc.aio`` channel to ``url``, with TLS where its scheme is https."""
-    return _channel(grpc.aio, url, connect_timeout)
+    return _channel(grpc.aio, url, connect_timeout, certificate)
 
 
-def sync_channel(url: Url, connect_timeout: float) -> Any:
+def sync_channel(url: Url, connect_timeout: float, certificate: ClientCertificate | None) -> Any:
     """A ``grpc`` channel to ``url``, with TLS where its scheme is https."""
-    return _channel(grpc, url, connect_timeout)
+    return _channel(grpc, url, connect_timeout, certificate)
 
 
-def _channel(world: Any, url: Url, connect_timeout: float) -> Any:
+def _channel(world: Any, url: Url, connect_timeout: float, certificate: ClientCertificate | None) -> Any:
     host = f"[{url.host}]" if ":" in url.host else url.host
     target, options = f"dns:///{host}:{url.port}", _options(connect_timeout)
     if url.scheme == "http":
         return world.insecure_channel(target, options=options)
-    return world.secure_channel(target, grpc.ssl_channel_credentials(), options=options)
+    key, chain = (None, None) if certificate is None else certificate.pem()
+    shown = grpc.ssl_channel_credentials(private_key=key, certificate_chain=chain)
+    return world.secure_channel(target, shown, options=options)
 
 
 END: Final = grpc.aio.EOF

@@ -6,6 +6,7 @@ read is ended by shutting its socket down from a timer's thread.
 
 from __future__ import annotations
 
+import asyncio
 import math
 import socket
 import threading
@@ -23,6 +24,23 @@ AsyncSlots = partial(anyio.Semaphore, fast_acquire=True)
 SyncSlots = threading.Semaphore
 async_sleep = anyio.sleep
 sync_sleep = time.sleep
+
+
+class _SyncWorld:
+    """What all threads share."""
+
+
+_SYNC_WORLD = _SyncWorld()
+
+
+def async_world() -> object:
+    """Within what tasks can wait for each other: the event loop."""
+    return asyncio.get_running_loop()
+
+
+def sync_world() -> object:
+    """Within what threads can wait for each other: the process."""
+    return _SYNC_WORLD
 
 
 class TimeLimitError(Exception):

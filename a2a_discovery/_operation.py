@@ -61,12 +61,14 @@ class CallOptions(TypedDict, total=False):
 
     ``timeout`` replaces the agent's own limit for this call, in seconds: of the whole call, or, of a stream, of the
     silence between two signs of life. ``extensions`` are URIs declared in addition to the agent's, ``service_params``
-    further headers or gRPC metadata (§3.2.6).
+    further headers or gRPC metadata (§3.2.6). ``skill`` is the id of the skill that the call is meant for: its own
+    security requirements have to be met too; it is not sent.
     """
 
     timeout: float
     extensions: Iterable[str]
     service_params: Mapping[str, str]
+    skill: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,17 @@ def checked(params: Mapping[str, str]) -> dict[str, str]:
     return {name: value.strip() for name, value in params.items()}
 
 
+def is_header_name(name: str) -> bool:
+    """Whether a caller may set a header of this name: it is valid HTTP, and not the binding's own."""
+    lower = name.lower()
+    return bool(_NAME.fullmatch(name)) and lower not in _TRANSPORT and lower not in (VERSION.lower(), HEADER.lower())
+
+
+def is_header_value(value: str) -> bool:
+    """Whether ``value`` may stand in a header."""
+    return bool(_VALUE.fullmatch(value))
+
+
 def checked_params(params: Mapping[str, str]) -> dict[str, str]:
     """``checked``, for calls, whose transport has headers of its own.
 

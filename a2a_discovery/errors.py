@@ -8,6 +8,8 @@
     ├── TenantMismatchError           the request names another tenant than the interface
     ├── FetchError                    no card was had from a URL; .url .status .retry_after .challenge
     │   └── FetchTimeoutError         a time limit ran out
+    ├── CredentialsRequiredError      the card demands credentials that the client lacks; .alternatives
+    ├── TokenError                    an authorization server gave no token; .url .status .error
     ├── MissingExtraError             a part of the library whose extra is not installed
     ├── PushNotificationError         a webhook request is not one that the agent was told to send
     ├── TransportError                a call did not reach the agent, or its answer did not come back; .url .sent
@@ -26,6 +28,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
+    from a2a_discovery._requirements import Unmet
     from a2a_discovery.interfaces import Skipped
     from a2a_discovery.problems import Problem
 
@@ -142,6 +145,44 @@ class FetchError(A2ADiscoveryError):
 
 class FetchTimeoutError(FetchError):
     """A time limit of a fetch ran out; the message says which."""
+
+
+class CredentialsRequiredError(A2ADiscoveryError):
+    """The card demands credentials, and no alternative of its requirements can be met (§7); nothing was sent.
+
+    Attributes:
+        alternatives: each alternative of the card, in its order, and what is missing for it.
+    """
+
+    def __init__(self, alternatives: Sequence[Unmet]) -> None:
+        self.alternatives = tuple(alternatives)
+        super().__init__(self.alternatives)
+
+    def __str__(self) -> str:
+        lines = ["the agent demands credentials, and none of its alternatives can be met:"]
+        for unmet in self.alternatives[:_SHOWN]:
+            lines.append(f"  {' and '.join(unmet.schemes) or 'no credentials'}")
+            lines += [f"    {scheme}: {reason}" for scheme, reason in unmet.missing.items()]
+        if len(self.alternatives) > _SHOWN:
+            lines.append(f"  and {len(self.alternatives) - _SHOWN} more, see .alternatives")
+        return "\n".join(lines)
+
+
+class TokenError(A2ADiscoveryError):
+    """An authorization server gave no access token.
+
+    Attributes:
+        url: the endpoint that was asked.
+        status: the HTTP status, or None when there was no answer.
+        error: the error code that it gave, as ``"invalid_client"``, or empty (RFC 6749 §5.2, RFC 8628 §3.5).
+    """
+
+    def __init__(self, message: str, *, url: str, status: int | None = None, error: str = "") -> None:
+        super().__init__(f"no token from {url}: {message}")
+        self.message = message
+        self.url = url
+        self.status = status
+        self.error = error
 
 
 class MissingExtraError(A2ADiscoveryError):

@@ -123,6 +123,15 @@ def parse_grpc_address(address: str) -> tuple[Url, str | None]:
     return url, note
 
 
+def interface_address(binding: str, url: str) -> Url:
+    """Where an interface's ``url`` leads, by its binding.
+
+    Raises:
+        UrlRefusedError: it cannot be read.
+    """
+    return parse_grpc_address(url)[0] if binding == "GRPC" else parse_url(url)
+
+
 def _split_authority(authority: str) -> tuple[str, int | None]:
     """Host in lower case, and port, of ``host[:port]``."""
     found = _AUTHORITY.fullmatch(authority)

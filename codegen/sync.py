@@ -28,6 +28,7 @@ REPLACEMENTS = {
     "async_methods": "sync_methods",
     "async_reader": "sync_reader",
     "async_sleep": "sync_sleep",
+    "async_world": "sync_world",
     "asynccontextmanager": "contextmanager",
 }
 

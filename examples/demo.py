@@ -14,6 +14,9 @@ from contextlib import contextmanager
 
 from a2a_discovery import (
     A2AError,
+    BearerToken,
+    CredentialsRequiredError,
+    CredentialStore,
     NoSupportedInterfaceError,
     Support,
     UnsupportedOperationError,
@@ -21,7 +24,7 @@ from a2a_discovery import (
     require_capability,
     select_interface,
 )
-from a2a_discovery.sync import Agent, CardResolver, discover
+from a2a_discovery.sync import CardResolver, discover
 from a2a_discovery.types import DESCRIPTOR, AgentCard, StreamResponse, TaskState
 
 OPERATIONS = [method.name for method in DESCRIPTOR.services_by_name["A2AService"].methods]
@@ -133,12 +136,16 @@ def call_code_reviewer(url: str) -> None:
 def call_deployer(url: str) -> None:
     """The same call over every binding that is installed; the tenant of the card's entry goes along by itself."""
     print("deployer, called")
-    with CardResolver() as resolver:
-        card = resolver.resolve(url).card
+    with discover(url) as agent:
+        try:
+            agent.send_message("Deploy payments-api 4.2.0 to staging")
+        except CredentialsRequiredError as error:
+            print("  refused       " + str(error).replace("\n", "\n                "))
+    # The token goes to the card's own origin alone: as a header, or as gRPC metadata.
+    credentials = CredentialStore({"deployToken": BearerToken("demo-token")})
     for binding in Support.default().bindings:
         only = Support(bindings={binding: ["1.0"]})
-        # The card demands a bearer token: it goes along as a header, or as gRPC metadata.
-        with Agent(card, support=only, service_params={"Authorization": "Bearer demo-token"}) as agent:
+        with discover(url, support=only, credentials=credentials) as agent:
             reply = agent.send_message("Deploy payments-api 4.2.0 to staging")
             tenant = reply.task.artifacts[0].parts[0].data.struct_value["tenant"]
             print(f"  {binding:<13} at {agent.interface.url}: the agent saw tenant {tenant}")

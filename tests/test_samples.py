@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from a2a_discovery import Support, inspect_card, protojson, select_interface
+from a2a_discovery import BearerToken, CredentialStore, Support, inspect_card, protojson, select_interface
 from a2a_discovery.capabilities import refusal
 from a2a_discovery.cli.samples import SAMPLES
 from a2a_discovery.sync import CardResolver, discover
@@ -95,7 +95,11 @@ def test_the_server_serves_each_card_until_a_signal(number: signal.Signals) -> N
 def test_the_agents_work() -> None:
     with demo_server("--port", "0") as (_, agents):
         for binding in ("JSONRPC", "HTTP+JSON", "GRPC"):
-            with discover(agents["deployer"], support=Support(bindings={binding: ["1.0"]})) as agent:
+            with discover(
+                agents["deployer"],
+                support=Support(bindings={binding: ["1.0"]}),
+                credentials=CredentialStore({"deployToken": BearerToken("demo")}),
+            ) as agent:
                 task = agent.send_message("Deploy payments-api 4.2.0 to staging").task
                 assert task.status.message.parts[0].text == "Deployed for tenant payments"
                 asked = agent.send_message("Deploy payments-api 4.2.0 to production").task

@@ -5,35 +5,30 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
-from http.cookiejar import CookieJar, DefaultCookiePolicy
-from threading import Lock
 from types import TracebackType
 from typing import Any
 
 import httpx
 
 from a2a_discovery import _service_params
-from a2a_discovery._async.http import HttpTransport
+from a2a_discovery._async.authorizing import Authorizer
+from a2a_discovery._async.connections import Connection, Connections
 from a2a_discovery._async.streams import resuming
 from a2a_discovery._async.waiting import waited
+from a2a_discovery._authorization import NOTHING, Authorization, is_unauthenticated
 from a2a_discovery._deadline import async_sleep
 from a2a_discovery._gen.async_methods import AsyncOperations
+from a2a_discovery._grants import Grant
 from a2a_discovery._operation import CallOptions, Operation
 from a2a_discovery._retry import checked_limits, retry_delay
 from a2a_discovery.bindings import answers, faults
 from a2a_discovery.capabilities import refusal
 from a2a_discovery.dataclasses import as_message
-from a2a_discovery.errors import (
-    A2AError,
-    CallTimeoutError,
-    MissingExtraError,
-    NoSupportedInterfaceError,
-    TransportError,
-)
-from a2a_discovery.extensions import HEADER, check_required, declared, wanted
-from a2a_discovery.interfaces import Selection, Support, major_minor, select_interface
-from a2a_discovery.policy import UrlPolicy
+from a2a_discovery.errors import A2AError, CallTimeoutError, TransportError
+from a2a_discovery.extensions import check_required, wanted
+from a2a_discovery.interfaces import Selection, Support
+from a2a_discovery.policy import UrlPolicy, parse_url
+from a2a_discovery.security import CredentialStore
 from a2a_discovery.sending import as_request
 from a2a_discovery.tasks import Progress
 from a2a_discovery.tenancy import with_tenant
@@ -41,15 +36,6 @@ from a2a_discovery.types import AgentCard, AgentInterface, SubscribeToTaskReques
 from a2a_discovery.validation import validate
 
 _log = logging.getLogger("a2a_discovery")
-
-
-@dataclass(frozen=True)
-class _Connection:
-    """The interface in use, and what makes the calls."""
-
-    selection: Selection
-    transport: Any
-    version: str
 
 
 class AsyncAgent(AsyncOperations):
@@ -62,11 +48,14 @@ class AsyncAgent(AsyncOperations):
 
     Args:
         card: the agent's card, or its betterproto dataclass.
-        card_url: the URL that the card came from: its origin is what ``policy`` compares with.
+        card_url: the URL that the card came from: its origin is what ``policy`` compares with, and where credentials
+            go that name no origins.
         support: what this client speaks; by default what is installed.
         policy: which URLs may be called.
         client: makes the calls over HTTP, with its own headers, cookies and auth, and stays open.
         channel: a ``grpc.aio`` channel that makes the calls over GRPC, and stays open.
+        credentials: what the client has for the schemes that the card demands (§7). Where there are none, and neither
+            ``client``, ``channel`` nor ``service_params`` may bring some, a card that demands some is not called.
         extensions: URIs of extensions that this client understands; those that the card lists are declared (§4.6).
         service_params: further headers or gRPC metadata of every call (§3.2.6).
         connect_timeout: seconds for one connection, TLS included.
@@ -90,6 +79,7 @@ class AsyncAgent(AsyncOperations):
         policy: UrlPolicy | None = None,
         client: httpx.AsyncClient | None = None,
         channel: Any = None,
+        credentials: CredentialStore | None = None,
         extensions: Iterable[str] = (),
         service_params: Mapping[str, str] | None = None,
         connect_timeout: float = 5.0,
@@ -102,24 +92,24 @@ class AsyncAgent(AsyncOperations):
         checked_limits(connect_timeout=connect_timeout, timeout=timeout, idle_timeout=idle_timeout)
         self._card = AgentCard()
         self._card.CopyFrom(as_message(card, AgentCard))
-        self._card_url = card_url
-        self._support = support
-        self._policy = policy
-        self._own_client = client is None
-        self._client = client
-        self._channel = channel
         self._extensions = tuple(extensions)
         self._service_params = _service_params.checked_params(service_params or {})
-        self._connect_timeout = connect_timeout
         self._timeout = timeout
         self._idle_timeout = idle_timeout
         self._strict = strict_responses
-        self._fallback = fallback
         self._retries = retries
-        self._lock = Lock()
-        self._unreachable: dict[int, str] = {}
-        self._transports: list[Any] = []
-        self._connection = self._connect()
+        self._connections = Connections(
+            self._card,
+            support=support,
+            policy=policy,
+            client=client,
+            channel=channel,
+            connect_timeout=connect_timeout,
+            fallback=fallback,
+        )
+        self._has_credentials = credentials is not None
+        url = None if card_url is None else parse_url(card_url)
+        self._authorizer = Authorizer(self._card, credentials, url, policy, connect_timeout=connect_timeout)
 
     async def __aenter__(self) -> AsyncAgent:
         return self
@@ -131,10 +121,8 @@ class AsyncAgent(AsyncOperations):
 
     async def aclose(self) -> None:
         """Close the connections; a client or channel that was passed in stays open."""
-        for transport in self._transports:
-            await transport.aclose()
-        if self._own_client and self._client is not None:
-            await self._client.aclose()
+        await self._connections.aclose()
+        await self._authorizer.aclose()
 
     @property
     def card(self) -> AgentCard:
@@ -144,12 +132,12 @@ class AsyncAgent(AsyncOperations):
     @property
     def selection(self) -> Selection:
         """The interface in use, and why others were passed over."""
-        return self._connection.selection
+        return self._connections.current.selection
 
     @property
     def interface(self) -> AgentInterface:
         """The interface in use."""
-        return self._connection.selection.interface
+        return self._connections.current.selection.interface
 
     def allows(self, operation: str) -> bool:
         """Whether the card allows ``operation``, by its name: ``"SendStreamingMessage"`` (§3.3.4)."""
@@ -174,15 +162,25 @@ class AsyncAgent(AsyncOperations):
     async def _unary(self, operation: Operation, request: Any, options: CallOptions) -> Any:
         given = as_request(operation, request)
         attempt = 0
+        rejected: Mapping[Grant, str] = {}
         while True:
-            connection = self._connection
+            connection = self._connections.current
             message, params = self._prepare(connection, operation, given, options)
+            auth = await self._authorize(connection, options, rejected)
+            transport = self._connections.transport(connection, auth.certificate)
             timeout = options.get("timeout", self._timeout)
             try:
-                response = await connection.transport.unary(operation, message, params, timeout)
+                response = await transport.unary(operation, message, auth.under(params), timeout, auth.query)
             except (TransportError, A2AError) as exc:
+                if auth.tokens and not rejected and is_unauthenticated(exc):
+                    rejected = auth.tokens
+                    continue
                 attempt += 1
-                delay = 0.0 if self._fall_back(connection, exc) else retry_delay(operation, exc, attempt, self._retries)
+                delay = (
+                    0.0
+                    if self._connections.fall_back(connection, exc)
+                    else retry_delay(operation, exc, attempt, self._retries)
+                )
                 if delay is None:
                     raise
                 await async_sleep(delay)
@@ -204,18 +202,27 @@ class AsyncAgent(AsyncOperations):
         given = as_request(operation, request)
         if isinstance(given, SubscribeToTaskRequest):
             progress.task_id = given.id
+        rejected: Mapping[Grant, str] = {}
         while True:
-            connection = self._connection
+            connection = self._connections.current
             message, params = self._prepare(connection, operation, given, options)
+            auth = await self._authorize(connection, options, rejected)
+            transport = self._connections.transport(connection, auth.certificate)
             idle = options.get("timeout", self._idle_timeout)
             try:
                 # One generator does it all: each one more would cost as much as an event's reading.
-                async with aclosing(connection.transport.stream(operation, message, params, idle)) as events:
+                stream = transport.stream(operation, message, auth.under(params), idle, auth.query)
+                async with aclosing(stream) as events:
                     async for event in events:
                         progress.note(event, answers.check(operation, event, strict=self._strict))
                         yield event
+            except A2AError as exc:
+                if not auth.tokens or rejected or progress.events or not is_unauthenticated(exc):
+                    raise
+                rejected = auth.tokens
+                continue
             except TransportError as exc:
-                if self._fall_back(connection, exc):
+                if self._connections.fall_back(connection, exc):
                     continue
                 if progress.settled:
                     _log.debug("the stream broke after its task had ended: %s", exc)
@@ -228,7 +235,7 @@ class AsyncAgent(AsyncOperations):
             return
 
     def _prepare(
-        self, connection: _Connection, operation: Operation, given: Any, options: CallOptions
+        self, connection: Connection, operation: Operation, given: Any, options: CallOptions
     ) -> tuple[Any, dict[str, str]]:
         """The request to send and its service parameters; or the error that the agent would answer."""
         if "timeout" in options:
@@ -250,53 +257,15 @@ class AsyncAgent(AsyncOperations):
 
     def _declared(self, params: list[dict[str, str]], options: CallOptions) -> tuple[str, ...]:
         by_caller = _service_params.callers_extensions(*params)
-        if self._client is not None and not self._own_client:
-            by_caller += tuple(declared(self._client.headers.get_list(HEADER)))
+        by_caller += tuple(self._connections.declared_by_client)
         return tuple(
             dict.fromkeys((*by_caller, *wanted(self._card, (*self._extensions, *options.get("extensions", ())))))
         )
 
-    def _connect(self) -> _Connection:
-        selection = select_interface(self._card, self._support, policy=self._policy, unreachable=self._unreachable)
-        interface = selection.interface
-        transport: Any
-        if interface.protocol_binding == "GRPC":
-            try:
-                from a2a_discovery._async.grpc import GrpcTransport
-            except ModuleNotFoundError as exc:
-                raise MissingExtraError("the GRPC binding", "grpc") from exc
-            transport = GrpcTransport(interface.url, self._channel, connect_timeout=self._connect_timeout)
-        else:
-            transport = HttpTransport(
-                interface.protocol_binding,
-                interface.url,
-                self._http(),
-                own_client=self._own_client,
-                connect_timeout=self._connect_timeout,
-            )
-        self._transports.append(transport)
-        return _Connection(selection, transport, major_minor(interface.protocol_version) or "")
-
-    def _http(self) -> httpx.AsyncClient:
-        if self._client is None:
-            self._client = httpx.AsyncClient(
-                # Without a jar no server is recognised again by what another one set.
-                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-                # Streams stay open for long, and must not keep other calls from being made.
-                limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
-            )
-        return self._client
-
-    def _fall_back(self, connection: _Connection, exc: Exception) -> bool:
-        """Whether another interface is in use now, since nothing could be sent over ``connection``'s (§5.2)."""
-        if not self._fallback or not isinstance(exc, TransportError) or exc.sent:
-            return False
-        with self._lock:
-            if self._connection is connection:
-                self._unreachable[connection.selection.index] = f"it cannot be connected to: {exc.message}"
-                try:
-                    self._connection = self._connect()
-                except NoSupportedInterfaceError:
-                    return False
-        _log.debug("interface %d is tried instead", self._connection.selection.index)
-        return True
+    async def _authorize(
+        self, connection: Connection, options: CallOptions, rejected: Mapping[Grant, str]
+    ) -> Authorization:
+        brought = connection.destination.given or self._service_params or options.get("service_params")
+        if brought and not self._has_credentials:
+            return NOTHING
+        return await self._authorizer.authorize(connection.destination, options.get("skill"), rejected)

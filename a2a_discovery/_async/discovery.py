@@ -12,6 +12,7 @@ from a2a_discovery._async.agent import AsyncAgent
 from a2a_discovery._async.resolver import CardResolver
 from a2a_discovery.interfaces import Support
 from a2a_discovery.policy import UrlPolicy
+from a2a_discovery.security import CredentialStore
 
 
 @asynccontextmanager
@@ -23,6 +24,7 @@ async def discover(
     policy: UrlPolicy | None = None,
     client: httpx.AsyncClient | None = None,
     channel: Any = None,
+    credentials: CredentialStore | None = None,
     extensions: Iterable[str] = (),
     service_params: Mapping[str, str] | None = None,
     connect_timeout: float = 5.0,
@@ -41,6 +43,8 @@ async def discover(
         policy: which URLs may be called.
         client: makes the requests over HTTP, and stays open.
         channel: a ``grpc.aio`` channel that makes the calls over GRPC, and stays open.
+        credentials: what the client has for the schemes that the card demands (§7); none of it goes along with the
+            fetch of the card.
         extensions: URIs of extensions that this client understands.
         service_params: further headers or gRPC metadata of every call.
         connect_timeout: seconds for one connection.
@@ -64,6 +68,7 @@ async def discover(
         policy=policy,
         client=client,
         channel=channel,
+        credentials=credentials,
         extensions=extensions,
         service_params=service_params,
         connect_timeout=connect_timeout,

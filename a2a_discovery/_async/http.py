@@ -10,9 +10,11 @@ import httpx
 from google.protobuf.message import Message
 
 from a2a_discovery import _call_errors
+from a2a_discovery._async.bodies import read_body
+from a2a_discovery._authorization import SecretUrl
 from a2a_discovery._deadline import AsyncAlarm, AsyncDeadline, AsyncSlots, Clock, TimeLimitError
 from a2a_discovery._operation import Operation
-from a2a_discovery._response import BodyError, BodyReader, ResponseHead
+from a2a_discovery._response import BodyError, ResponseHead
 from a2a_discovery._service_params import USER_AGENT
 from a2a_discovery._watch import AsyncWatch, async_hang_up
 from a2a_discovery.bindings import faults, sse
@@ -49,14 +51,19 @@ class HttpTransport:
         self._alarm = AsyncAlarm()
         self._slots = AsyncSlots(MAX_CALLS)
 
-    async def unary(self, operation: Operation, request: Message, params: Mapping[str, str], timeout: float) -> Any:
-        """One call with one answer, within ``timeout`` seconds; raises A2AError and TransportError."""
+    async def unary(
+        self, operation: Operation, request: Message, params: Mapping[str, str], timeout: float, query: str = ""
+    ) -> Any:
+        """One call with one answer, within ``timeout`` seconds; raises A2AError and TransportError.
+
+        ``query``, encoded, goes along in the URL; it is a secret.
+        """
         outgoing = self._wire.encode(operation, request)
         answered = False
         try:
             async with self._limit(timeout) as deadline, self._slots:
                 extensions = deadline.extensions(self._connect_timeout)
-                response = await self._send(outgoing, params, "gzip", extensions)
+                response = await self._send(outgoing, params, query, "gzip", extensions)
                 answered = True
                 try:
                     deadline.watch(response.extensions.get("network_stream"))
@@ -80,17 +87,17 @@ class HttpTransport:
         return self._wire.decode(operation, outgoing, body)
 
     async def stream(
-        self, operation: Operation, request: Message, params: Mapping[str, str], idle: float
+        self, operation: Operation, request: Message, params: Mapping[str, str], idle: float, query: str = ""
     ) -> AsyncGenerator[Any, None]:
         """One call with a stream of answers, at most ``idle`` seconds apart; raises A2AError and TransportError."""
         outgoing = self._wire.encode(operation, request)
-        response = await self._open(outgoing, params, idle)
+        response = await self._open(outgoing, params, query, idle)
         if self._wire.other_verb(operation, response.status_code):
             error = await self._error(response, idle)
             if type(error) is not A2AError:
                 raise error
             outgoing = self._wire.encode(operation, request, again=True)
-            response = await self._open(outgoing, params, idle)
+            response = await self._open(outgoing, params, query, idle)
         try:
             head = ResponseHead.read(response.status_code, response.headers.multi_items())
             if head.status != 200:
@@ -111,10 +118,11 @@ class HttpTransport:
         finally:
             await response.aclose()
 
-    async def _open(self, outgoing: Outgoing, params: Mapping[str, str], idle: float) -> httpx.Response:
+    async def _open(self, outgoing: Outgoing, params: Mapping[str, str], query: str, idle: float) -> httpx.Response:
         try:
             async with self._limit(idle) as deadline:
-                return await self._send(outgoing, params, "identity", deadline.extensions(self._connect_timeout))
+                extensions = deadline.extensions(self._connect_timeout)
+                return await self._send(outgoing, params, query, "identity", extensions)
         except (httpx.TimeoutException, TimeLimitError) as exc:
             if isinstance(exc, httpx.ConnectTimeout) and not deadline.expired:
                 raise _call_errors.connect_timeout(self._url, self._connect_timeout) from exc
@@ -130,7 +138,7 @@ class HttpTransport:
         return AsyncDeadline(seconds, self._alarm, tls=self._url.scheme == "https")
 
     async def _send(
-        self, outgoing: Outgoing, params: Mapping[str, str], coding: str, extensions: dict[str, Any]
+        self, outgoing: Outgoing, params: Mapping[str, str], query: str, coding: str, extensions: dict[str, Any]
     ) -> httpx.Response:
         headers = {**params, **outgoing.headers, "Accept-Encoding": coding}
         if self._own_client:
@@ -138,28 +146,20 @@ class HttpTransport:
             url = self._endpoint if outgoing.url == self._endpoint_text else httpx.URL(outgoing.url)
             headers.setdefault(USER_AGENT, "a2a-discovery")
             request = httpx.Request(outgoing.verb, url, headers=headers, content=outgoing.body, extensions=extensions)
-            return await self._client.send(request, stream=True, follow_redirects=False)
-        # Default params of the client's would replace the query of the URL.
-        query = httpx.URL(outgoing.url).params if self._client.params else None
-        request = self._client.build_request(
-            outgoing.verb, outgoing.url, params=query, headers=headers, content=outgoing.body, extensions=extensions
-        )
+        else:
+            # Default params of the client's would replace the query of the URL.
+            own = httpx.URL(outgoing.url).params if self._client.params else None
+            request = self._client.build_request(
+                outgoing.verb, outgoing.url, params=own, headers=headers, content=outgoing.body, extensions=extensions
+            )
+        if query:
+            request.url = SecretUrl.of(request.url, query)
         return await self._client.send(request, stream=True, follow_redirects=False)
 
     async def _read(self, response: httpx.Response, limit: int, clock: Clock) -> tuple[ResponseHead, bytes]:
         """The whole body, within ``limit`` bytes after decompression."""
-        head = ResponseHead.read(response.status_code, response.headers.multi_items())
-        reader = BodyReader(head, limit)
         try:
-            reader.check_head()
-            if response.is_stream_consumed:
-                # By a transport that answers from memory, or by an auth that had to see the body.
-                reader.feed_decoded(response.content)
-                return head, reader.finish()
-            async for chunk in response.aiter_raw():
-                clock.check()
-                reader.feed(chunk)
-            return head, reader.finish()
+            return await read_body(response, limit, clock)
         except BodyError as exc:
             raise TransportError(f"the answer cannot be read: {exc}", url=self._url.without_query()) from exc
 

@@ -21,6 +21,7 @@ from a2a_discovery.bindings import answers
 from a2a_discovery.bindings.grpc import STATUS_DETAILS, decode_error, encode_metadata
 from a2a_discovery.errors import A2ADiscoveryError, TransportError
 from a2a_discovery.policy import parse_grpc_address
+from a2a_discovery.security import ClientCertificate
 
 
 class GrpcTransport:
@@ -29,14 +30,17 @@ class GrpcTransport:
     Args:
         url: the interface's address.
         channel: makes the calls, and stays open; by default there is one of the transport's own.
+        certificate: what a channel of the transport's own presents.
         connect_timeout: seconds for one try to connect, where the channel is the transport's own.
     """
 
-    def __init__(self, url: str, channel: Any = None, *, connect_timeout: float) -> None:
+    def __init__(
+        self, url: str, channel: Any = None, certificate: ClientCertificate | None = None, *, connect_timeout: float
+    ) -> None:
         self._url, _ = parse_grpc_address(url)
         self._own_channel = channel is None
         self._connect_timeout = connect_timeout if channel is None else None
-        self._channel = sync_channel(self._url, connect_timeout) if channel is None else channel
+        self._channel = sync_channel(self._url, connect_timeout, certificate) if channel is None else channel
         self._alarm = SyncAlarm()
         self._calls = {name: self._callable(operation) for name, operation in OPERATIONS.items()}
 
@@ -45,7 +49,14 @@ class GrpcTransport:
         # Answers are read here, where a failure can be told.
         return make(operation.grpc_path, request_serializer=operation.request.SerializeToString)
 
-    def unary(self, operation: Operation, request: Message, params: Mapping[str, str], timeout: float) -> Any:
+    def unary(
+        self,
+        operation: Operation,
+        request: Message,
+        params: Mapping[str, str],
+        timeout: float,
+        query: str = "",  # noqa: ARG002
+    ) -> Any:
         """One call with one answer, within ``timeout`` seconds; raises A2AError and TransportError."""
         end = time.monotonic() + timeout
         metadata = encode_metadata(params)
@@ -63,7 +74,12 @@ class GrpcTransport:
         return answers.from_wire(operation, data)
 
     def stream(
-        self, operation: Operation, request: Message, params: Mapping[str, str], idle: float
+        self,
+        operation: Operation,
+        request: Message,
+        params: Mapping[str, str],
+        idle: float,
+        query: str = "",  # noqa: ARG002
     ) -> Generator[Any, None]:
         """One call with a stream of answers, at most ``idle`` seconds apart; raises A2AError and TransportError."""
         metadata = encode_metadata(params)

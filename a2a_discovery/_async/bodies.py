@@ -1,0 +1,23 @@
+"""Read the body of an answer within limits."""
+
+from __future__ import annotations
+
+import httpx
+
+from a2a_discovery._deadline import Clock
+from a2a_discovery._response import BodyReader, ResponseHead
+
+
+async def read_body(response: httpx.Response, limit: int, clock: Clock) -> tuple[ResponseHead, bytes]:
+    """Head and whole body, of at most ``limit`` bytes after decompression; raises BodyError and what httpx raises."""
+    head = ResponseHead.read(response.status_code, response.headers.multi_items())
+    reader = BodyReader(head, limit)
+    reader.check_head()
+    if response.is_stream_consumed:
+        # By a transport that answers from memory, or by an auth that had to see the body.
+        reader.feed_decoded(response.content)
+        return head, reader.finish()
+    async for chunk in response.aiter_raw():
+        clock.check()
+        reader.feed(chunk)
+    return head, reader.finish()
