@@ -14,7 +14,7 @@ import orjson
 from a2a_discovery._tokens import Token
 from a2a_discovery.errors import MissingExtraError, TokenError
 from a2a_discovery.policy import Url, UrlRefusedError, parse_url
-from a2a_discovery.security import DeviceAuthorization, OAuthClient, is_same_origin, read_origin
+from a2a_discovery.security import DeviceAuthorization, OAuthClient, is_same_origin, is_token, read_origin
 from a2a_discovery.types import OAuth2SecurityScheme, SecurityScheme
 
 DISCOVERY_PATH: Final = "/.well-known/openid-configuration"
@@ -199,7 +199,7 @@ def read_token(url: str, status: int, body: bytes, previous: str | None) -> Toke
     """
     answer = _answer(url, status, body)
     access_token, kind = answer.get("access_token"), answer.get("token_type", "Bearer")
-    if not isinstance(access_token, str) or not access_token.isascii() or not access_token.isprintable():
+    if not is_token(access_token):
         raise TokenError("the answer holds no access_token", url=url, status=status)
     if not isinstance(kind, str) or kind.lower() != "bearer":
         raise TokenError("the token is of another type than Bearer", url=url, status=status)

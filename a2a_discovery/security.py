@@ -12,7 +12,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeGuard
 
 from a2a_discovery._service_params import is_header_value
 from a2a_discovery._tokens import TokenCache
@@ -38,7 +38,7 @@ class BearerToken:
     token: str = field(repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.token, str) or not _TOKEN.fullmatch(self.token):
+        if not is_token(self.token):
             raise ValueError("a bearer token is visible ASCII without blanks (RFC 6750 §2.1)")
 
 
@@ -211,6 +211,11 @@ class CredentialStore:
 
     def __repr__(self) -> str:
         return f"CredentialStore(schemes={sorted(self._by_scheme)})"
+
+
+def is_token(value: object) -> TypeGuard[str]:
+    """Whether ``value`` may stand behind ``Bearer`` in a header."""
+    return isinstance(value, str) and _TOKEN.fullmatch(value) is not None
 
 
 def read_origin(text: str) -> Url:

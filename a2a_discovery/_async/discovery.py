@@ -63,7 +63,8 @@ async def discover(
         found = await resolver.resolve(reference)
     agent = AsyncAgent(
         found.card,
-        card_url=found.url,
+        # Whoever redirected us elsewhere does not decide whom we trust.
+        card_url=found.requested_url,
         support=support,
         policy=policy,
         client=client,

@@ -64,7 +64,8 @@ def discover(
         found = resolver.resolve(reference)
     agent = Agent(
         found.card,
-        card_url=found.url,
+        # Whoever redirected us elsewhere does not decide whom we trust.
+        card_url=found.requested_url,
         support=support,
         policy=policy,
         client=client,

@@ -1,0 +1,1 @@
+"""Credentials: which are sent, where they go, and where they never go."""
