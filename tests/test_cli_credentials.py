@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
 
-from a2a_discovery import protojson
+from a2a_discovery import protojson, types as t
 from a2a_discovery.cli.credentials import check_destination
 from a2a_discovery.cli.load import CommandError, ExitCode
 from a2a_discovery.types import AgentInterface, SendMessageResponse
 from tests.commands import cli
 from tests.fake_agent import agent, answering, card, message
+from tests.security.common import Agents, Tokens, api_key, bearer, demanding, oauth, one_interface
 from tests.servers import Exchange, Server, certificate
 
 pytestmark = pytest.mark.usefixtures("small_trust")
@@ -20,6 +22,7 @@ SECRET = "s3cret-token"
 WAYS = {
     "bearer": (["--bearer", SECRET], "authorization", f"Bearer {SECRET}"),
     "key": (["--api-key", SECRET], "x-api-key", SECRET),
+    "basic": (["--basic", f"u:{SECRET}"], "authorization", f"Basic {b64encode(f'u:{SECRET}'.encode()).decode()}"),
     "named key": (["--api-key", f"X-Team:{SECRET}:1"], "x-team", f"{SECRET}:1"),
 }
 ways = pytest.mark.parametrize(("args", "name", "value"), WAYS.values(), ids=WAYS)
@@ -123,6 +126,13 @@ def test_destinations(asked: str, binding: str, url: str, allowed: bool) -> None
         ["--bearer", f"{SECRET}é"],
         ["--api-key", f"{SECRET} x:y"],
         ["--api-key", f":{SECRET}"],
+        ["--basic", SECRET],
+        ["--basic", f":{SECRET}"],
+        ["--basic", f"u:{SECRET}\n"],
+        ["--basic", f"u:{SECRET}", "--bearer", SECRET],
+        ["--oauth-client", f":{SECRET}"],
+        ["--oauth-client", f"id:{SECRET}", "--token-origin", "login"],
+        ["--token-origin", "https://login.test"],
         ["--api-key", "X-Key:"],
         ["--svc-param", f"Authorization {SECRET}"],
         ["--svc-param", f"Authorization:{SECRET}\x00"],
@@ -151,3 +161,50 @@ def test_a_reply_is_told_as_it_is() -> None:
     with agent(answering(result=message("part"))) as server:
         done = cli("send", server.url, "x", "--api-key", "part", "-o", "json")
     assert protojson.loads(SendMessageResponse, done.stdout).message.parts[0].text == "part"
+
+
+def demanding_agent(scheme: t.SecurityScheme) -> Agents:
+    return Agents(lambda url: demanding({"s": scheme}, {"s": ["run"]}, made=one_interface(url)))
+
+
+def test_the_card_says_where_they_stand() -> None:
+    with demanding_agent(api_key("query", "k")) as server:
+        done = cli("send", server.url, "x", "--api-key", SECRET)
+        assert done.returncode == 0
+        (exchange,) = server.called
+    assert exchange.target == f"/rpc?k={SECRET}"
+    assert "x-api-key" not in exchange.headers
+
+
+def test_what_the_card_demands_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    with demanding_agent(bearer()) as server:
+        done = cli("send", server.url, "x")
+        assert (done.returncode, done.stdout, server.called) == (4, "", [])
+        assert "s: there is no credential for it" in done.stderr
+        assert "--bearer" in done.stderr
+        monkeypatch.setenv("A2A_DISCOVERY_BEARER", SECRET)
+        assert cli("send", server.url, "x").returncode == 0
+        assert server.called[0].headers["authorization"] == f"Bearer {SECRET}"
+
+
+def test_an_oauth_client_has_a_token_made() -> None:
+    with Tokens() as tokens, demanding_agent(oauth("client_credentials", token_url=tokens.token_url)) as server:
+        args = ["--oauth-client", f"id:{SECRET}", "--token-origin", tokens.url]
+        assert cli("send", server.url, "x", *args).returncode == 0
+        assert server.called[0].headers["authorization"] == "Bearer token-1"
+        tokens.answers = [(401, {"error": "invalid_client", "error_description": SECRET})]
+        done = cli("send", server.url, "x", *args)
+        assert (done.returncode, "invalid_client" in done.stderr, SECRET in done.stderr) == (4, True, False)
+        # The secret is for the card's host, unless the person says otherwise.
+        before = len(tokens.seen)
+        assert cli("send", server.url, "x", *args[:2]).returncode == 4
+        assert len(tokens.seen) == before
+
+
+def test_a_person_is_shown_the_code() -> None:
+    with Tokens() as tokens:
+        flow = oauth("device_code", token_url=tokens.token_url, device_authorization_url=f"{tokens.url}/device")
+        with demanding_agent(flow) as server:
+            done = cli("send", server.url, "x", "--oauth-client", "id", "--token-origin", tokens.url)
+    assert done.returncode == 0
+    assert "open https://as.test/d and enter the code ABCD" in done.stderr

@@ -15,6 +15,7 @@ import typer
 
 from a2a_discovery.cli.common import Output, OutputOption, failures, invalid, seconds, tell
 from a2a_discovery.cli.credentials import (
+    Given,
     check_destination,
     masked,
     read_credentials,
@@ -28,8 +29,10 @@ from a2a_discovery.errors import (
     A2AError,
     CallTimeoutError,
     CardError,
+    CredentialsRequiredError,
     FetchError,
     NoSupportedInterfaceError,
+    TokenError,
     TransportError,
 )
 from a2a_discovery.extensions import wanted
@@ -77,14 +80,49 @@ class CallOptions:
     ] = None
     bearer: Annotated[
         str | None,
-        typer.Option(metavar="TOKEN", help="A bearer token, for the host of REF alone: for its card and for the call."),
+        typer.Option(
+            metavar="TOKEN",
+            envvar="A2A_DISCOVERY_BEARER",
+            help="A bearer token, for the host of REF alone: for its card and for the call.",
+            show_default=False,
+        ),
     ] = None
     api_key: Annotated[
         str | None,
         typer.Option(
             metavar="[NAME:]VALUE",
-            help="An API key, for the host of REF alone, in the header NAME (X-API-Key). A key that holds a colon "
-            "needs the name.",
+            envvar="A2A_DISCOVERY_API_KEY",
+            help="An API key, for the host of REF alone: where the card says, or in the header NAME (X-API-Key). A key "
+            "that holds a colon needs the name.",
+            show_default=False,
+        ),
+    ] = None
+    basic: Annotated[
+        str | None,
+        typer.Option(
+            metavar="USER:PASSWORD",
+            envvar="A2A_DISCOVERY_BASIC",
+            help="A user's name and password, for the host of REF alone.",
+            show_default=False,
+        ),
+    ] = None
+    oauth_client: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID[:SECRET]",
+            envvar="A2A_DISCOVERY_OAUTH_CLIENT",
+            help="An OAuth client that has a token made, by the flow that the card declares; without a secret, a "
+            "person enters a code in a browser.",
+            show_default=False,
+        ),
+    ] = None
+    token_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="URL",
+            help="The authorization server that the OAuth client's secret may go to; repeatable. By default it is the "
+            "host of REF.",
+            show_default=False,
         ),
     ] = None
     svc_param: Annotated[
@@ -112,9 +150,9 @@ class CallOptions:
     output: OutputOption = Output.text
 
     @cached_property
-    def credentials(self) -> dict[str, str]:
-        """The headers that ``bearer`` and ``api_key`` mean."""
-        return read_credentials(self.bearer, self.api_key)
+    def credentials(self) -> Given:
+        """What ``bearer``, ``api_key``, ``basic`` and ``oauth_client`` mean."""
+        return read_credentials(self.bearer, self.api_key, self.basic, self.oauth_client, self.token_origin or ())
 
     @cached_property
     def service_params(self) -> dict[str, str]:
@@ -122,9 +160,9 @@ class CallOptions:
         return read_service_params(self.svc_param or ())
 
     @cached_property
-    def secrets(self) -> dict[str, str]:
+    def secrets(self) -> list[str]:
         """All that must go nowhere but to the agent's own host."""
-        return {**secret_params(self.service_params), **self.credentials}
+        return [*secret_params(self.service_params).values(), *self.credentials.secrets]
 
 
 def call_command(command: Callable[..., None]) -> Callable[..., None]:
@@ -170,7 +208,8 @@ def connected(reference: str, options: CallOptions) -> Iterator[Agent]:
     limit = options.timeout
     fetch_limit = min(limit or _FETCH_TIMEOUT, _FETCH_TIMEOUT)
     connect_limit = min(fetch_limit, _CONNECT_TIMEOUT)
-    with CardResolver(headers=options.credentials, timeout=fetch_limit, connect_timeout=connect_limit) as resolver:
+    headers = options.credentials.headers
+    with CardResolver(headers=headers, timeout=fetch_limit, connect_timeout=connect_limit) as resolver:
         card = resolver.resolve(url).card
     # What gRPC's core logs goes past every stream of ours.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
@@ -178,17 +217,22 @@ def connected(reference: str, options: CallOptions) -> Iterator[Agent]:
     for uri in extensions:
         if not wanted(card, [uri]):
             tell(f"a2a-discovery: warning: the card does not list the extension {uri!r}, so it is not declared")
+    support = _support(card, options.transport)
+    interface = select_interface(card, support).interface
+    if options.secrets or options.oauth_client:
+        check_destination(interface, url)
+    store, left = options.credentials.for_card(card, interface)
     with Agent(
         card,
-        support=_support(card, options.transport),
+        card_url=url,
+        support=support,
+        credentials=store,
         extensions=extensions,
-        service_params={**options.service_params, **options.credentials},
+        service_params={**options.service_params, **left},
         connect_timeout=connect_limit,
         timeout=limit or _CALL_TIMEOUT,
         idle_timeout=limit or _IDLE_TIMEOUT,
     ) as agent:
-        if options.secrets:
-            check_destination(agent.interface, url)
         yield agent
 
 
@@ -223,6 +267,11 @@ def _failure(exc: Exception, reference: str) -> CommandError:
             return CommandError(f"{exc.url}: {_short(exc.message)}; --timeout sets another limit", ExitCode.TIMEOUT)
         case TransportError():
             return CommandError(f"{exc.url}: {_short(exc.message)}", ExitCode.NO_CARD)
+        case CredentialsRequiredError():
+            hint = "--bearer, --api-key, --basic or --oauth-client give credentials"
+            return CommandError(f"{exc}\n{hint}", ExitCode.CREDENTIALS)
+        case TokenError():
+            return CommandError(str(exc), ExitCode.CREDENTIALS)
         case NoSupportedInterfaceError():
             return CommandError(str(exc), ExitCode.NO_CARD)
         case A2AError():
