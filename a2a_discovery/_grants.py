@@ -203,7 +203,7 @@ def read_token(url: str, status: int, body: bytes, previous: str | None) -> Toke
         raise TokenError("the answer holds no access_token", url=url, status=status)
     if not isinstance(kind, str) or kind.lower() != "bearer":
         raise TokenError("the token is of another type than Bearer", url=url, status=status)
-    refresh = answer.get("refresh_token", previous)
+    refresh = answer.get("refresh_token")
     return Token(access_token, _expiry(answer), refresh if isinstance(refresh, str) else previous)
 
 

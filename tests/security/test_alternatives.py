@@ -21,6 +21,7 @@ from a2a_discovery import (
     OAuthClient,
     types as t,
 )
+from a2a_discovery._grants import Grant
 from a2a_discovery._requirements import Demands, Destination, Unmet
 from a2a_discovery.policy import parse_url
 from tests.security.common import api_key, bearer, demanding, http, oauth, oidc, one_interface, requirement
@@ -97,7 +98,7 @@ def test_an_empty_one_is_anonymous() -> None:
 @pytest.mark.parametrize("name", ["unknown", "undeclared"])
 def test_what_nobody_knows_is_never_met(name: str) -> None:
     (alternative,) = unmet({name: ()})
-    assert alternative.missing[name]
+    assert {"unknown": "does not know", "undeclared": "does not declare"}[name] in alternative.missing[name]
     assert used({name: ()}, {"header": ()}) == ["header X-Key"]
 
 
@@ -124,6 +125,16 @@ def test_a_skill_adds_its_own() -> None:
     assert len(unmet({"mtls": ()}, {"unknown": ()}, skill="s", skill_needs=needs * 2)) == 4
     with pytest.raises(ValueError, match="no skill"):
         used({"bearer": ()}, skill="other")
+
+
+def test_scopes_of_card_and_skill_are_asked_for_together() -> None:
+    schemes = {"s": oauth("client_credentials", token_url=f"{HOST}/t")}
+    card = demanding(schemes, {"s": ["b", "a"]}, made=one_interface(HOST))
+    card.skills[0].security_requirements.append(requirement({"s": ["c", "b"]}))
+    demands = Demands(card, CredentialStore({"s": OAuthClient("id", "x")}), parse_url(HOST))
+    (proof,) = demands.proofs(Destination(parse_url(HOST), "JSONRPC", False), "s")
+    assert isinstance(proof.value, Grant)
+    assert proof.value.scopes == ("b", "a", "c")
 
 
 def test_any_number_of_alternatives_is_bounded() -> None:

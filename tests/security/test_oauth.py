@@ -127,10 +127,22 @@ async def test_a_refresh_token_renews_it(world: World) -> None:
             stale(credentials)
             tokens.answers = [(400, {"error": "invalid_grant"})]
             await agent.send_message("hi")
+            # One that came once is kept where a renewal brings none.
+            stale(credentials)
+            tokens.answers = [(200, {"access_token": "token-4", "refresh_token": 7})]
+            await agent.send_message("hi")
+            stale(credentials)
+            await agent.send_message("hi")
         grants = [form["grant_type"] for form in tokens.forms]
-        assert grants == ["client_credentials", "refresh_token", "refresh_token", "client_credentials"]
-        assert tokens.forms[1]["refresh_token"] == "r-1"
-        assert sent(agent_server) == ["Bearer token-1", "Bearer token-2", "Bearer token-3"]
+        assert grants == [
+            "client_credentials",
+            "refresh_token",
+            "refresh_token",
+            "client_credentials",
+            *["refresh_token"] * 2,
+        ]
+        assert tokens.forms[1]["refresh_token"] == tokens.forms[-1]["refresh_token"] == "r-1"
+        assert sent(agent_server)[:4] == [f"Bearer token-{i}" for i in range(1, 5)]
 
 
 @pytest.mark.parametrize("flow", ["authorization_code", "password"])
@@ -265,8 +277,13 @@ async def test_a_slow_authorization_server_is_given_up(world: World, monkeypatch
 
 
 async def test_a_person_consents_on_another_device(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (async_tokens, sync_tokens):
-        monkeypatch.setattr(module, "_SLOWER", 0.02)
+    slept: list[float] = []
+
+    async def async_sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr(async_tokens, "async_sleep", async_sleep)
+    monkeypatch.setattr(sync_tokens, "sync_sleep", slept.append)
     shown: list[DeviceAuthorization] = []
     with tokens_and_agent(device) as (tokens, agent_server):
         tokens.answers = [(400, {"error": "authorization_pending"}), (400, {"error": "slow_down"})]
@@ -275,6 +292,7 @@ async def test_a_person_consents_on_another_device(world: World, monkeypatch: py
             await agent.send_message("hi")
             await agent.send_message("hi")
         assert shown == [DeviceAuthorization("ABCD", "https://as.test/d", None, 60.0)]
+        assert slept == [0.01, 0.01, 5.01]
         assert tokens.forms == [
             {"client_id": "the id", "scope": "run"},
             *[

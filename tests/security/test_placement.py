@@ -23,7 +23,18 @@ from a2a_discovery import (
     types as t,
 )
 from tests.agent.common import HTTP, call, failure, site
-from tests.security.common import SECRET, Agents, api_key, bearer, demanding, http, oauth, oidc, one_interface
+from tests.security.common import (
+    SECRET,
+    Agents,
+    api_key,
+    bearer,
+    demanding,
+    http,
+    oauth,
+    oidc,
+    one_interface,
+    requirement,
+)
 from tests.servers import World
 
 HEADERS: dict[str, tuple[t.SecurityScheme, Any, str, str]] = {
@@ -131,6 +142,24 @@ async def test_without_credentials_nothing_is_sent(world: World) -> None:
         async with world.discover(server.url, service_params={"X-Mine": "1"}) as agent:
             await agent.send_message("hi")
         assert len(server.called) == 2
+
+
+@pytest.mark.anyio
+async def test_a_skill_may_demand_what_the_card_does_not(world: World) -> None:
+    def make(url: str) -> t.AgentCard:
+        made = demanding({"s": bearer()}, {}, made=one_interface(url))
+        del made.security_requirements[:]
+        made.skills[0].security_requirements.append(requirement({"s": ()}))
+        return made
+
+    with Agents(make) as server:
+        async with world.discover(server.url) as agent:
+            await agent.send_message("hi")
+            error, _ = await failure(agent, "SendMessage", skill="s")
+            assert isinstance(error, CredentialsRequiredError)
+        async with world.discover(server.url, credentials=CredentialStore({"s": BearerToken(SECRET)})) as agent:
+            await agent.send_message("hi", skill="s")
+    assert [exchange.headers.get("authorization") for exchange in server.called] == [None, f"Bearer {SECRET}"]
 
 
 @pytest.mark.anyio
