@@ -31,7 +31,12 @@ def read_credentials(bearer: str | None, api_key: str | None) -> dict[str, str]:
         if not colon:
             name, value = _KEY_HEADER, api_key
         headers[name] = _given("--api-key", value)
-    return _checked("--bearer or --api-key", headers)
+    try:
+        return _service_params.checked_params(headers)
+    except ValueError:
+        # The name may be half of a secret, too.
+        told = "--bearer or --api-key is not valid in an HTTP header, or names one that the binding sets"
+        raise CommandError(told, ExitCode.USAGE) from None
 
 
 def read_service_params(given: Sequence[str]) -> dict[str, str]:
@@ -46,7 +51,10 @@ def read_service_params(given: Sequence[str]) -> dict[str, str]:
         if not colon:
             raise CommandError("--svc-param takes NAME:VALUE", ExitCode.USAGE)
         params[name] = value
-    return _checked("--svc-param", params)
+    try:
+        return _service_params.checked_params(params)
+    except ValueError as exc:  # it names the parameter, never its value
+        raise CommandError(f"--svc-param: {exc}", ExitCode.USAGE) from None
 
 
 def secret_params(params: Mapping[str, str]) -> dict[str, str]:
@@ -95,12 +103,3 @@ def _given(option: str, value: str) -> str:
     if not value.strip():
         raise CommandError(f"{option} is empty", ExitCode.USAGE)
     return value.strip()
-
-
-def _checked(option: str, headers: dict[str, str]) -> dict[str, str]:
-    try:
-        return _service_params.checked_params(headers)
-    except ValueError:
-        # The name may be half of a secret, too.
-        told = f"{option} is not valid in an HTTP header, or names one that the binding sets"
-        raise CommandError(told, ExitCode.USAGE) from None
