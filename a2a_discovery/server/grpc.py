@@ -28,7 +28,8 @@ BINDING: Final = "GRPC"
 
 _log = logging.getLogger("a2a_discovery")
 
-# Clients refuse trailers of more than 8 KiB altogether, unless they are told otherwise.
+# Clients refuse trailers of more than 8 KiB altogether, unless they are told otherwise. Sizes in bytes; a text's may
+# become three times as many.
 _MAX_DETAILS: Final = 4096
 _MAX_TEXT: Final = 1024
 
@@ -123,7 +124,7 @@ def _service_params(metadata: Iterable[tuple[str, str | bytes]] | None) -> dict[
 async def _abort(call: Any, error: A2AError) -> None:
     import grpc
 
-    if len(error.message) > _MAX_TEXT:
+    if _cut(error.message) != error.message:
         error = _short(error, error.details)
     name, text, details = encode_error(error)
     if len(details) > _MAX_DETAILS:
@@ -133,10 +134,14 @@ async def _abort(call: Any, error: A2AError) -> None:
     await call.abort(grpc.StatusCode[name], text, tuple(trailers))
 
 
+def _cut(message: str) -> str:
+    text = faults.readable(message).encode()
+    return text.decode() if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT].decode(errors='ignore')}…"
+
+
 def _short(error: A2AError, details: Any) -> A2AError:
-    text = error.message if len(error.message) <= _MAX_TEXT else f"{error.message[:_MAX_TEXT]}…"
     short = A2AError(
-        text,
+        _cut(error.message),
         code=error.code,
         reason=error.reason,
         details=details,
