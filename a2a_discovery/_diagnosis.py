@@ -48,11 +48,13 @@ class Diagnosis:
     Args:
         findings: where problems are noted.
         need: whether a REQUIRED field that is missing is a problem (§5.7).
+        asked: whether a client sends it.
     """
 
-    def __init__(self, findings: Findings, *, need: bool) -> None:
+    def __init__(self, findings: Findings, *, need: bool, asked: bool) -> None:
         self._findings = findings
         self._need = need
+        self._asked = asked
 
     def message(self, descriptor: Descriptor, value: Mapping[str, Any], path: str, level: int = 0) -> dict[str, Any]:
         """Read a JSON object; the result is the message's constructor arguments, without what could not be read."""
@@ -109,7 +111,7 @@ class Diagnosis:
         if not field.required or (value is not None and not _is_empty(field, value)):
             return
         state = "is missing" if not given_at_all else "is null, which means missing" if value is None else "is empty"
-        message = f'this REQUIRED field {state}; write "{field.json_name}": {example(field)}'
+        message = f'this REQUIRED field {state}; write "{field.json_name}": {example(field, asked=self._asked)}'
         self._findings.error(path, "required", message, "§5.7")
 
     def _check_oneof(self, descriptor: Descriptor, oneof: str, names: list[str], path: str) -> None:
@@ -126,12 +128,12 @@ class Diagnosis:
             return self._one(field, value, path, level)
         if field.shape == "map":
             if not isinstance(value, Mapping):
-                return self._wrong_type(path, value, f"an object; write {example(field)}")
+                return self._wrong_type(path, value, f"an object; write {example(field, asked=self._asked)}")
             # A map entry is a message of its own on the wire.
             pairs = ((key, self._entry(field, key, x, path, level + 1)) for key, x in value.items() if self._goes_on)
             return {key: x for key, x in pairs if x is not _BAD}
         if not isinstance(value, list | tuple):
-            return self._wrong_type(path, value, f"an array; write {example(field)}")
+            return self._wrong_type(path, value, f"an array; write {example(field, asked=self._asked)}")
         items = (self._one(field, x, element(path, i), level) for i, x in enumerate(value) if self._goes_on)
         return [x for x in items if x is not _BAD]
 
@@ -143,7 +145,7 @@ class Diagnosis:
     def _one(self, field: Field, value: Any, path: str, level: int) -> Any:
         if field.message is not None:
             if not isinstance(value, Mapping):
-                return self._wrong_type(path, value, f"an object; write {example(field, one=True)}")
+                return self._wrong_type(path, value, f"an object; write {example(field, one=True, asked=self._asked)}")
             return self.message(field.message, value, path, level + 1)
         if field.kind == "string":
             if not isinstance(value, str):

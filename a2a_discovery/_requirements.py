@@ -196,7 +196,7 @@ def _key(scheme: APIKeySecurityScheme, key: str, binding: str) -> Proof:
     name = scheme.name
     match scheme.location.lower():
         case "header":
-            if not is_header_name(name) or (binding == "GRPC" and name.lower().endswith("-bin")):
+            if not is_header_name(name, binding):
                 raise _UnmetError("the card names a header for it that a client cannot set")
             return Proof("header", name, key)
         case "query":

@@ -90,21 +90,29 @@ def _field(message: Descriptor, field: FieldDescriptor) -> Field:
     )
 
 
-def example(field: Field, *, one: bool = False) -> str:
-    """What to write for a field, or for one element of it: JSON with ``…`` where the author has to fill in."""
-    text = _example_of_one(field)
+def is_request(message: Descriptor) -> bool:
+    """Whether a client sends such a message, so that a message in it has the role ROLE_USER."""
+    return message.name.endswith("Request")
+
+
+def example(field: Field, *, one: bool = False, asked: bool = False) -> str:
+    """What to write for a field, or for one element of it: JSON with ``…`` where the author has to fill in.
+
+    ``asked`` is for what a client sends, whose enums start with what it may say.
+    """
+    text = _example_of_one(field, asked)
     if one:
         return text
     return {"one": text, "many": f"[{text}]", "map": f'{{"…": {text}}}'}[field.shape]
 
 
-def _example_of_one(field: Field) -> str:
+def _example_of_one(field: Field, asked: bool) -> str:
     if field.message is not None:
         inner = list(fields(field.message).values())
         wanted = [f for f in inner if f.required] or [f for f in inner if f.oneof][:1] or inner[: len(inner) == 1]
-        return "{" + ", ".join(f'"{f.json_name}": {example(f)}' for f in wanted) + "}"
+        return "{" + ", ".join(f'"{f.json_name}": {example(f, asked=asked)}' for f in wanted) + "}"
     if field.enum is not None:
-        return f'"{field.enum.values[-1].name}"'
+        return f'"{field.enum.values[1 if asked else -1].name}"'
     plain = {"bool": "true", "int32": "1", "struct": "{…}", "value": "…", "timestamp": '"2026-01-31T12:00:00Z"'}
     return plain.get(field.kind, '"…"')
 

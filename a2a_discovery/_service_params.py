@@ -11,8 +11,11 @@ VERSION = "A2A-Version"
 USER_AGENT = "User-Agent"
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+# Metadata names (gRPC over HTTP/2); those that end in -bin hold bytes, not text.
+_METADATA_NAME = re.compile(r"[0-9A-Za-z_.-]+(?<!-[Bb][Ii][Nn])")
 _TRANSPORT = frozenset(
     [
+        "a2a-version",
         "accept",
         "accept-encoding",
         "connection",
@@ -39,10 +42,10 @@ def checked(params: Mapping[str, str]) -> dict[str, str]:
     return {name: value.strip() for name, value in params.items()}
 
 
-def is_header_name(name: str) -> bool:
-    """Whether a caller may set a header of this name: it is valid HTTP, and not the binding's own."""
-    lower = name.lower()
-    return bool(_NAME.fullmatch(name)) and lower not in _TRANSPORT and lower not in (VERSION.lower(), HEADER.lower())
+def is_header_name(name: str, binding: str) -> bool:
+    """Whether a header of this name can be set over ``binding``: it is valid, and not the binding's own."""
+    valid = _METADATA_NAME if binding == "GRPC" else _NAME
+    return bool(valid.fullmatch(name)) and name.lower() not in (*_TRANSPORT, HEADER.lower())
 
 
 def is_header_value(value: str) -> bool:
@@ -51,15 +54,19 @@ def is_header_value(value: str) -> bool:
 
 
 def checked_params(params: Mapping[str, str]) -> dict[str, str]:
-    """``checked``, for calls, whose transport has headers of its own.
+    """``checked``, for calls, which may go over any binding: a name has to fit each, and none is the binding's own.
 
     Raises:
-        ValueError: a name or value is not valid, or the name is the transport's.
+        ValueError: a name or value is not valid in HTTP or in gRPC, or the name is the binding's.
     """
     for name in params:
         if name.lower() in _TRANSPORT or name.startswith(":"):
             raise ValueError(f"the header {name!r} is set by the binding")
-    return checked(params)
+    found = checked(params)
+    for name in found:
+        if not _METADATA_NAME.fullmatch(name):
+            raise ValueError(f"the header {name!r} cannot be sent as text in gRPC metadata (§10.2)")
+    return found
 
 
 def merged(version: str, extensions: Iterable[str], *params: Mapping[str, str]) -> dict[str, str]:

@@ -17,7 +17,7 @@ from a2a_discovery._duplicates import duplicates, has_duplicates
 from a2a_discovery._forms import UnfitError, UnwritableError
 from a2a_discovery._gen.readers import READERS
 from a2a_discovery._gen.writers import WRITERS
-from a2a_discovery._schema import path_of
+from a2a_discovery._schema import is_request, path_of
 from a2a_discovery.errors import CardError
 from a2a_discovery.problems import Findings, Problem
 
@@ -137,7 +137,8 @@ def diagnose(cls: type[M], document: Any, text: bytes | None, findings: Findings
         message = f"found {describe(document)}; {article} {descriptor.name} is a JSON object"
         findings.error("", "type", message, "ProtoJSON")
         return None
-    return cls(**Diagnosis(findings, need=need).message(descriptor, document, ""))
+    walk = Diagnosis(findings, need=need, asked=is_request(descriptor))
+    return cls(**walk.message(descriptor, document, ""))
 
 
 def _syntax(text: bytes, exc: orjson.JSONDecodeError) -> str:

@@ -163,7 +163,7 @@ class ScopedCredential:
         if card is None:
             return False
         if binding == "GRPC":
-            return _is_same_host(target, card) and (target.scheme == "https" or card.scheme == "http")
+            return is_same_host(target, card) and (target.scheme == "https" or card.scheme == "http")
         return is_same_origin(target, card)
 
 
@@ -232,11 +232,12 @@ def read_origin(text: str) -> Url:
 
 
 def is_same_origin(one: Url, other: Url) -> bool:
-    """Whether scheme, host and port agree; the names and addresses of this machine are one host."""
-    return (one.scheme, one.port) == (other.scheme, other.port) and _is_same_host(one, other)
+    """Whether scheme, host and port agree (RFC 6454 §4)."""
+    return (one.scheme, one.port) == (other.scheme, other.port) and is_same_host(one, other)
 
 
-def _is_same_host(one: Url, other: Url) -> bool:
+def is_same_host(one: Url, other: Url) -> bool:
+    """Whether the hosts agree; the names and addresses of this machine are one."""
     return one.host.removesuffix(".") == other.host.removesuffix(".") or (one.is_loopback and other.is_loopback)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from a2a_discovery._gen.required import COMPLETE
-from a2a_discovery._schema import Field, example, fields
+from a2a_discovery._schema import Field, example, fields, is_request
 from a2a_discovery.dataclasses import as_message
 from a2a_discovery.errors import CardError
 from a2a_discovery.problems import Findings, Problem, element, entry, member
@@ -25,7 +25,7 @@ def validate(message: Any) -> list[Problem]:
     if complete is None or complete(checked):
         return []
     findings = Findings()
-    _walk(checked, "", findings)
+    _walk(checked, "", findings, asked=is_request(checked.DESCRIPTOR))
     return findings.problems
 
 
@@ -39,23 +39,25 @@ def ensure_valid(message: Any) -> None:
         raise CardError(problems, subject=as_message(message).DESCRIPTOR.name)
 
 
-def _walk(message: Any, path: str, findings: Findings) -> None:
+def _walk(message: Any, path: str, findings: Findings, *, asked: bool) -> None:
     for field in fields(message.DESCRIPTOR).values():
         where = member(path, field.json_name)
         if field.required and not _is_set(message, field):
-            wording = f'this REQUIRED field is missing or empty; write "{field.json_name}": {example(field)}'
+            wording = (
+                f'this REQUIRED field is missing or empty; write "{field.json_name}": {example(field, asked=asked)}'
+            )
             findings.error(where, "required", wording, "§5.7")
         if field.message is None:
             continue
         value = getattr(message, field.name)
         if field.shape == "many":
             for i, x in enumerate(value):
-                _walk(x, element(where, i), findings)
+                _walk(x, element(where, i), findings, asked=asked)
         elif field.shape == "map":
             for key in sorted(value):
-                _walk(value[key], entry(where, key), findings)
+                _walk(value[key], entry(where, key), findings, asked=asked)
         elif message.HasField(field.name):
-            _walk(value, where, findings)
+            _walk(value, where, findings, asked=asked)
 
 
 def _is_set(message: Any, field: Field) -> bool:

@@ -144,6 +144,13 @@ def test_what_cannot_be_a_header_is_refused_and_not_told(args: list[str]) -> Non
     assert SECRET not in done.stderr
 
 
+@pytest.mark.parametrize("name", ["X-bin", "x!y", "a2a-version", "Host", "content-length", "X-é"])
+def test_a_service_parameter_that_cannot_be_one_is_named(name: str) -> None:
+    done = cli("send", "a.invalid", "x", "--svc-param", f"{name}: {SECRET}")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert name in done.stderr and SECRET not in done.stderr
+
+
 @pytest.mark.parametrize("card_too", [False, True])
 def test_an_error_that_repeats_them_is_told_without_them(card_too: bool) -> None:
     def repeat(exchange: Exchange) -> None:

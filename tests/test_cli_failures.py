@@ -35,6 +35,24 @@ def test_an_error_of_the_protocol_has_name_code_and_fields() -> None:
     ]
 
 
+def test_what_the_message_says_already_is_not_told_again() -> None:
+    violations = [{"field": "pageToken", "description": "not one"}, {"field": "pageSize", "description": "too large"}]
+    data = [{"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": violations}]
+    with agent(answering(error={"code": -32602, "message": "pageToken: not one", "data": data})) as server:
+        done = cli("task", "list", server.url)
+    assert done.stderr.splitlines() == [
+        "a2a-discovery: INVALID_PARAMS (-32602): pageToken: not one",
+        "  pageSize: too large",
+    ]
+
+
+@pytest.mark.parametrize("command", ["get", "cancel", "subscribe"])
+def test_a_task_without_an_id_is_a_usage_error(command: str) -> None:
+    done = cli("task", command, "a.invalid", "")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "empty" in done.stderr
+
+
 def test_a_refusal_by_the_card_sends_nothing() -> None:
     with agent(answering(), lambda url: card(("JSONRPC", url), streaming=False)) as server:
         done = cli("send", server.url, "x", "--stream")

@@ -6,6 +6,7 @@ HTTP or gRPC status, which several errors share. Anything else is a plain ``A2AE
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
@@ -20,6 +21,8 @@ from a2a_discovery.problems import Problem
 DOMAIN: Final = "a2a-protocol.org"
 _TYPE: Final = "type.googleapis.com/google.rpc."
 _SHOWN = 200
+_MAX_TEXT: Final = 16 * 1024
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _NAMED = [
     kind
@@ -79,7 +82,7 @@ def internal() -> A2AError:
 
 def to_jsonrpc(error: A2AError) -> dict[str, Any]:
     """The error object of a JSON-RPC response (§9.5)."""
-    answer: dict[str, Any] = {"code": error.code, "message": error.message}
+    answer: dict[str, Any] = {"code": error.code, "message": readable(error.message)}
     if details := _details(error):
         answer["data"] = details
     return answer
@@ -87,7 +90,11 @@ def to_jsonrpc(error: A2AError) -> dict[str, Any]:
 
 def to_http(error: A2AError) -> tuple[int, bytes]:
     """The status and the body of an HTTP+JSON answer (§11.6)."""
-    fields: dict[str, Any] = {"code": error.http_status, "status": error.grpc_status, "message": error.message}
+    fields: dict[str, Any] = {
+        "code": error.http_status,
+        "status": error.grpc_status,
+        "message": readable(error.message),
+    }
     if details := _details(error):
         fields["details"] = details
     return error.http_status, orjson.dumps({"error": fields})
@@ -98,7 +105,24 @@ def _details(error: A2AError) -> list[dict[str, Any]]:
     if error.reason and not any(_is(detail, "ErrorInfo") for detail in details):
         info: dict[str, Any] = {"@type": f"{_TYPE}ErrorInfo", "reason": error.reason, "domain": DOMAIN}
         details.insert(0, {**info, "metadata": error.metadata} if error.metadata else info)
-    return details
+    return [_plain(detail) for detail in details]
+
+
+def readable(text: Any) -> str:
+    """A text as it can be sent in every binding: half a surrogate pair is replaced, and what is very long is cut."""
+    whole = _SURROGATE.sub("\ufffd", str(text))
+    return whole if len(whole) <= _MAX_TEXT else f"{whole[:_MAX_TEXT]}…"
+
+
+def _plain(value: Any) -> Any:
+    """A detail as JSON holds it, whatever a handler put there."""
+    if isinstance(value, Mapping):
+        return {readable(key): _plain(x) for key, x in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(x) for x in value]
+    if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 2**63):
+        return value
+    return readable(value)
 
 
 def from_jsonrpc(error: Mapping[str, Any], **answer: Any) -> A2AError:

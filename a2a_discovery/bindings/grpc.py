@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -11,28 +10,20 @@ from google.protobuf.message import DecodeError
 from google.rpc import code_pb2, error_details_pb2, status_pb2
 
 from a2a_discovery._response import retry_after
-from a2a_discovery.bindings.faults import from_status, to_http
+from a2a_discovery.bindings.faults import from_status, readable, to_http
 from a2a_discovery.errors import A2AError
 
 STATUS_DETAILS: Final = "grpc-status-details-bin"
 """The trailing metadata that holds the whole error."""
 
-_KEY = re.compile(r"[0-9a-z_.-]+")
 # Importing it registers the messages that details may be.
 _DETAILS = error_details_pb2.DESCRIPTOR
+_CODES = frozenset(code_pb2.Code.keys()) - {"OK"}
 
 
 def encode_metadata(service_params: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Service parameters as metadata, whose names are in lower case (§10.2).
-
-    Raises:
-        ValueError: a name is valid in HTTP, but not here.
-    """
-    metadata = [(name.lower(), value) for name, value in service_params.items()]
-    for name, _ in metadata:
-        if not _KEY.fullmatch(name) or name.endswith("-bin"):
-            raise ValueError(f"the header {name!r} cannot be sent as text in gRPC metadata")
-    return metadata
+    """Service parameters, which have been checked, as metadata, whose names are in lower case (§10.2)."""
+    return [(name.lower(), value) for name, value in service_params.items()]
 
 
 def encode_error(error: A2AError) -> tuple[str, str, bytes]:
@@ -40,7 +31,10 @@ def encode_error(error: A2AError) -> tuple[str, str, bytes]:
     import orjson
     from google.protobuf import any_pb2, json_format
 
-    status = status_pb2.Status(code=code_pb2.Code.Value(error.grpc_status), message=error.message)
+    # An error that the handler had from elsewhere may bring a status that is none of an error.
+    name = error.grpc_status if error.grpc_status in _CODES else "UNKNOWN"
+    text = readable(error.message)
+    status = status_pb2.Status(code=code_pb2.Code.Value(name), message=text)
     for detail in orjson.loads(to_http(error)[1])["error"].get("details", ()):
         packed = any_pb2.Any()
         try:
@@ -48,7 +42,7 @@ def encode_error(error: A2AError) -> tuple[str, str, bytes]:
         except (json_format.ParseError, TypeError):
             continue  # a detail of a type that has no place here: over the other bindings it is plain JSON
         status.details.append(packed)
-    return error.grpc_status, error.message, status.SerializeToString()
+    return name, text, status.SerializeToString()
 
 
 def decode_error(code: str, text: str, metadata: Iterable[tuple[str, Any]]) -> A2AError:

@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 from a2a_discovery import protojson
 from a2a_discovery._gen.operations import OPERATIONS
 from a2a_discovery._operation import Operation
-from a2a_discovery.bindings import answers, faults
+from a2a_discovery.bindings import answers, bodies, faults
 from a2a_discovery.errors import A2AError, CardError, InvalidAgentResponseError
 
 MEDIA_TYPE: Final = "application/json"
@@ -20,6 +20,9 @@ MEDIA_TYPE: Final = "application/json"
 _BARE = {o.name for o in OPERATIONS.values() if len(o.request.DESCRIPTOR.fields) == 1}
 
 Id = str | int | float | None
+
+# A number beyond 64 bits is read as a float: from here on, it may be another one than was written.
+_MAX_EXACT: Final = 2.0**53
 
 
 def encode_request(operation: Operation, request: Message, request_id: str) -> bytes:
@@ -71,21 +74,31 @@ class RequestError(Exception):
         self.id = request_id
 
 
-def decode_request(body: bytes) -> Call:
+def decode_request(body: bytes, max_values: int = bodies.MAX_VALUES) -> Call:
     """Read the body of a POST. Batches and notifications are refused: A2A has neither (§9.1).
 
     Raises:
-        RequestError: it is no call of an operation.
+        RequestError: it is no call of an operation, or holds more than ``max_values`` values.
     """
     try:
-        document = orjson.loads(body)
-    except orjson.JSONDecodeError as exc:
-        raise RequestError(faults.parse_error("the body is not JSON"), None) from exc
+        document = bodies.decode(body)
+    except A2AError as exc:
+        raise RequestError(exc, None) from exc
     if not isinstance(document, dict):
         raise RequestError(faults.invalid_request("the body is no JSON-RPC request object"), None)
     request_id = document.get("id")
     if not isinstance(request_id, str | int | float) or isinstance(request_id, bool):
         raise RequestError(faults.invalid_request("the request has no id that is a string or a number"), None)
+    if isinstance(request_id, float) and abs(request_id) >= _MAX_EXACT:
+        raise RequestError(faults.invalid_request("the id is too large a number to be repeated: write a string"), None)
+    try:
+        bodies.check_size(document, body, max_values)
+    except A2AError as exc:
+        raise RequestError(exc, request_id) from exc
+    doubled = bodies.doubled(document, body)
+    if any(place[0] != "params" or len(place) == 1 for place in doubled):
+        known = None if ("id",) in doubled else request_id
+        raise RequestError(faults.invalid_request("a member of the request stands twice"), known)
     if document.get("jsonrpc") != "2.0":
         raise RequestError(faults.invalid_request('the request has no "jsonrpc": "2.0"'), request_id)
     method = document.get("method")
@@ -94,6 +107,9 @@ def decode_request(body: bytes) -> Call:
     operation = OPERATIONS.get(method)
     if operation is None:
         raise RequestError(faults.method_not_found(f"A2A 1.0 has no method {method[:100]!r}"), request_id)
+    if doubled:
+        problems = bodies.twice(operation.request.DESCRIPTOR, [place[1:] for place in doubled])
+        raise RequestError(faults.invalid_params(problems), request_id)
     params = document.get("params")
     try:
         return Call(request_id, operation, protojson.loads(operation.request, {} if params is None else params))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import parse_qsl, quote, unquote, urlencode
+from urllib.parse import parse_qsl, quote, unquote_to_bytes, urlencode
 
 import orjson
 from google.protobuf.message import Message
@@ -14,8 +14,8 @@ from google.protobuf.message import Message
 from a2a_discovery import protojson
 from a2a_discovery._gen.operations import OPERATIONS
 from a2a_discovery._operation import Operation, Route
-from a2a_discovery.bindings import answers, faults
-from a2a_discovery.errors import CardError, InvalidAgentResponseError
+from a2a_discovery.bindings import answers, bodies, faults
+from a2a_discovery.errors import A2AError, CardError, InvalidAgentResponseError
 from a2a_discovery.problems import Problem
 
 MEDIA_TYPE: Final = "application/a2a+json"
@@ -92,7 +92,7 @@ def match(verb: str, path: str) -> Match:
         path: what follows the interface's URL, still percent-encoded, without the query.
 
     Raises:
-        A2AError: nothing is at this path (HTTP 404), or not for this verb (405).
+        A2AError: nothing is at this path (HTTP 404), or not for this verb (405), or a field in it is no UTF-8 (400).
     """
     verb = "GET" if verb == "HEAD" else verb
     others = set()
@@ -101,7 +101,7 @@ def match(verb: str, path: str) -> Match:
         if found is None:
             continue
         if route_verb == verb:
-            return Match(operation, {name: unquote(value) for name, value in found.groupdict().items()})
+            return Match(operation, {name: _text(name, value) for name, value in found.groupdict().items()})
         others.add(route_verb)
     error = faults.method_not_found(f"there is no operation {verb[:20]} {path[:200]}")
     if others:
@@ -110,8 +110,14 @@ def match(verb: str, path: str) -> Match:
     raise error
 
 
-def decode_request(found: Match, query: str, body: bytes) -> Any:
+def decode_request(found: Match, query: str, body: bytes, max_values: int = bodies.MAX_VALUES) -> Any:
     """The request message of a matched route.
+
+    Args:
+        found: the route.
+        query: the query, still percent-encoded.
+        body: the body.
+        max_values: how many values the body may hold.
 
     Raises:
         A2AError: the query or the body does not fit the message (invalid params), or contradicts the path.
@@ -119,12 +125,14 @@ def decode_request(found: Match, query: str, body: bytes) -> Any:
     cls = found.operation.request
     fields = _parameters(cls.DESCRIPTOR, query)
     if body.strip():
-        try:
-            document = orjson.loads(body)
-        except orjson.JSONDecodeError as exc:
-            raise faults.parse_error("the body is not JSON") from exc
+        document = bodies.decode(body)
         if not isinstance(document, dict):
             raise faults.invalid_request("the body is no JSON object")
+        bodies.check_size(document, body, max_values)
+        if doubled := bodies.doubled(document, body):
+            raise faults.invalid_params(bodies.twice(cls.DESCRIPTOR, doubled))
+        if both := fields.keys() & document.keys():
+            raise faults.invalid_params(bodies.twice(cls.DESCRIPTOR, [(name,) for name in sorted(both)]))
         fields.update(document)
     try:
         message: Any = protojson.loads(cls, fields)
@@ -154,14 +162,37 @@ def _parameter(value: Any) -> str:
     return str(value)
 
 
+def _text(name: str, value: str) -> str:
+    """A field of the path, decoded: what is no UTF-8 must not become the same text as other such."""
+    try:
+        return unquote_to_bytes(value.encode("latin-1")).decode()
+    except UnicodeError as exc:
+        raise _no_text(name) from exc
+
+
+def _no_text(name: str) -> A2AError:
+    message = "this is no text in percent-encoded UTF-8 (RFC 3986 §2.5)"
+    return faults.invalid_params([Problem(name, "syntax", "error", message, "§11.5")])
+
+
 def _parameters(descriptor: Any, query: str) -> dict[str, Any]:
-    """Query parameters as JSON; what the message does not have is passed over, an empty one is unset."""
+    """Query parameters as JSON; what the message does not have is passed over, an empty one is unset.
+
+    Raises:
+        A2AError: one stands twice, or is no UTF-8.
+    """
     fields: dict[str, Any] = {}
     by_name = {f.name: f for f in descriptor.fields} | {f.json_name: f for f in descriptor.fields}
-    for name, value in parse_qsl(query, keep_blank_values=False):
+    for name, raw in parse_qsl(query, keep_blank_values=False, encoding="latin-1"):
         field = by_name.get(name)
         if field is None:
             continue
+        if field.json_name in fields:
+            raise faults.invalid_params(bodies.twice(descriptor, [(field.json_name,)]))
+        try:
+            value = raw.encode("latin-1").decode()
+        except UnicodeError as exc:
+            raise _no_text(field.json_name) from exc
         if field.type == field.TYPE_BOOL:
             fields[field.json_name] = {"true": True, "false": False}.get(value.lower(), value)
         else:

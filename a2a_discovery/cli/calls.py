@@ -285,8 +285,10 @@ def _told(error: A2AError) -> str:
     name = (error.reason or status) if type(error) is A2AError else type(error).__name__
     unsent = " (by the card; nothing was sent)" if error.local else ""
     lines = [f"{_short(name)} ({error.code}): {_short(error.message)}{unsent}"]
-    violations = [f"  {_short(field) or 'the request'}: {_short(text)}" for field, text in error.field_violations]
-    lines += violations[:_SHOWN_VIOLATIONS]
+    violations = [f"{_short(field) or 'the request'}: {_short(text)}" for field, text in error.field_violations]
+    # Many agents, ours among them, say in the message already what is wrong.
+    violations = [told for told in violations if told not in lines[0]]
+    lines += [f"  {told}" for told in violations[:_SHOWN_VIOLATIONS]]
     if len(violations) > _SHOWN_VIOLATIONS:
         lines.append(f"  and {len(violations) - _SHOWN_VIOLATIONS} more")
     if error.challenge:

@@ -19,6 +19,7 @@ from a2a_discovery.security import (
     CredentialStore,
     DeviceAuthorization,
     OAuthClient,
+    is_same_host,
 )
 from a2a_discovery.types import AgentCard, AgentInterface, SecurityScheme
 
@@ -128,7 +129,12 @@ def read_credentials(
         )
     except ValueError as exc:
         raise CommandError(f"a credential cannot be sent: {exc}", ExitCode.USAGE) from None
-    _checked("--bearer, --basic or --api-key", given.headers)
+    try:
+        _service_params.checked_params(given.headers)
+    except ValueError:
+        # The name may be half of a secret, too.
+        told = "--bearer, --basic or --api-key is not valid in an HTTP header, or names one that the binding sets"
+        raise CommandError(told, ExitCode.USAGE) from None
     return given
 
 
@@ -148,7 +154,10 @@ def read_service_params(given: Sequence[str]) -> dict[str, str]:
         if not colon:
             raise CommandError("--svc-param takes NAME:VALUE", ExitCode.USAGE)
         params[name] = value
-    return _checked("--svc-param", params)
+    try:
+        return _service_params.checked_params(params)
+    except ValueError as exc:  # it names the parameter, never its value
+        raise CommandError(f"--svc-param: {exc}", ExitCode.USAGE) from None
 
 
 def secret_params(params: Mapping[str, str]) -> dict[str, str]:
@@ -174,7 +183,7 @@ def check_destination(interface: AgentInterface, asked: str) -> None:
         CommandError: they must not go there.
     """
     card, target = parse_url(asked), _address(interface)
-    if not _same_host(card, target):
+    if not is_same_host(card, target):
         why = f"the card of {card.host} has its interface on another host, {target.host}"
     elif card.scheme == "https" and target.scheme != "https":
         why = f"the card of {card.host} came with TLS, and its interface has none"
@@ -187,21 +196,7 @@ def _address(interface: AgentInterface) -> Url:
     return interface_address(interface.protocol_binding, interface.url)
 
 
-def _same_host(one: Url, other: Url) -> bool:
-    # The names and addresses of this machine are one host, whichever the agent publishes.
-    return one.host.removesuffix(".") == other.host.removesuffix(".") or (one.is_loopback and other.is_loopback)
-
-
 def _given(option: str, value: str) -> str:
     if not value.strip():
         raise CommandError(f"{option} is empty", ExitCode.USAGE)
     return value.strip()
-
-
-def _checked(option: str, headers: dict[str, str]) -> dict[str, str]:
-    try:
-        return _service_params.checked_params(headers)
-    except ValueError:
-        # The name may be half of a secret, too.
-        told = f"{option} is not valid in an HTTP header, or names one that the binding sets"
-        raise CommandError(told, ExitCode.USAGE) from None

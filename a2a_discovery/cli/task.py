@@ -22,7 +22,14 @@ _MAX_HISTORY: Final = 2**31 - 1
 
 task_app = typer.Typer(help="Look after the tasks of an agent.", no_args_is_help=True, rich_markup_mode=None)
 
-_Id = Annotated[str, typer.Argument(metavar="ID", help="The task.", show_default=False)]
+
+def _given(task_id: str) -> str:
+    if not task_id.strip():
+        raise typer.BadParameter("it is empty")
+    return task_id
+
+
+_Id = Annotated[str, typer.Argument(metavar="ID", callback=_given, help="The task.", show_default=False)]
 _History = Annotated[
     int | None,
     typer.Option(

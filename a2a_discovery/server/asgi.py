@@ -9,7 +9,9 @@ from typing import Any, Final
 
 from google.protobuf.message import Message
 
+from a2a_discovery._operation import CallContext, Operation
 from a2a_discovery.bindings import faults, jsonrpc, rest
+from a2a_discovery.bindings.bodies import MAX_VALUES, too_large
 from a2a_discovery.errors import A2AError, CardError, ContentTypeNotSupportedError
 from a2a_discovery.server.cards import CardDocument
 from a2a_discovery.server.dispatch import Dispatcher
@@ -24,13 +26,14 @@ from a2a_discovery.server.http import (
     TooLargeError,
     error_headers,
     media_type,
+    off_loop,
     read_body,
     send_stream,
     service_params,
 )
 from a2a_discovery.server.paths import CARD, JSONRPC, REST, Paths
 
-MAX_REQUEST_BYTES: Final = 16 * 1024 * 1024
+MAX_REQUEST_BYTES: Final = 4 * 1024 * 1024
 KEEP_ALIVE_SECONDS: Final = 15.0
 METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
@@ -52,6 +55,7 @@ def asgi_app(
     jsonrpc_path: str | None = None,
     rest_path: str | None = None,
     max_request_bytes: int = MAX_REQUEST_BYTES,
+    max_request_values: int = MAX_VALUES,
     keep_alive: float = KEEP_ALIVE_SECONDS,
 ) -> AsgiApp:
     """An application that answers for an agent, to be run by any ASGI server, or mounted in another application.
@@ -69,6 +73,8 @@ def asgi_app(
         jsonrpc_path: the path of JSON-RPC, where a proxy makes it another than clients see.
         rest_path: the same for the routes of HTTP+JSON, which are below it.
         max_request_bytes: the largest body that is read; a larger one gets 413.
+        max_request_values: how many JSON values a body may hold: objects, arrays, and what is in them; one with more
+            gets 413. It bounds the time that a request can take from others.
         keep_alive: seconds of silence after which a stream gets a comment.
 
     Raises:
@@ -76,7 +82,7 @@ def asgi_app(
         ValueError: ``last_modified`` has no time zone.
     """
     return AsgiApp(
-        Dispatcher(card, handler, extended_card),
+        Dispatcher(card, handler, extended_card, max_values=max_request_values),
         CardDocument(card, max_age=max_age, last_modified=last_modified),
         jsonrpc_path=jsonrpc_path,
         rest_path=rest_path,
@@ -150,8 +156,12 @@ class AsgiApp:
         if media_type(exchange.headers) not in _MEDIA_TYPES:
             raise _wrong_type(exchange)
         body = await read_body(exchange.receive, exchange.headers, self._limit)
+        call, context = await off_loop(len(body), lambda: self._read_call(exchange, body))
+        await self._carry_out(exchange, call.operation, call.request, context)
+
+    def _read_call(self, exchange: _Exchange, body: bytes) -> tuple[jsonrpc.Call, CallContext]:
         try:
-            call = jsonrpc.decode_request(body)
+            call = jsonrpc.decode_request(body, self._dispatcher.max_values)
         except jsonrpc.RequestError as exc:
             exchange.form = _JsonRpc(exc.id)
             if exc.error.code in (METHOD_NOT_FOUND, INVALID_PARAMS):
@@ -159,7 +169,7 @@ class AsgiApp:
                 self._dispatcher.version(JSONRPC, exchange.headers)
             raise exc.error from exc
         exchange.form = _JsonRpc(call.id)
-        await self._carry_out(exchange, JSONRPC, call.operation, call.request)
+        return call, self._dispatcher.admit(JSONRPC, call.operation, call.request, exchange.headers)
 
     async def _rest(self, exchange: _Exchange, path: str) -> None:
         found = rest.match(exchange.method, path)
@@ -167,11 +177,16 @@ class AsgiApp:
         body = await read_body(exchange.receive, exchange.headers, self._limit)
         if body.strip() and media_type(exchange.headers) not in _MEDIA_TYPES:
             raise _wrong_type(exchange)
-        query = exchange.scope.get("query_string", b"").decode("latin-1")
-        await self._carry_out(exchange, REST, found.operation, rest.decode_request(found, query, body))
+        request, context = await off_loop(len(body), lambda: self._read_request(exchange, found, body))
+        await self._carry_out(exchange, found.operation, request, context)
 
-    async def _carry_out(self, exchange: _Exchange, binding: str, operation: Any, request: Message) -> None:
-        context = self._dispatcher.admit(binding, operation, request, exchange.headers)
+    def _read_request(self, exchange: _Exchange, found: rest.Match, body: bytes) -> tuple[Message, CallContext]:
+        request = rest.decode_request(found, exchange.query, body, self._dispatcher.max_values)
+        return request, self._dispatcher.admit(REST, found.operation, request, exchange.headers)
+
+    async def _carry_out(
+        self, exchange: _Exchange, operation: Operation, request: Message, context: CallContext
+    ) -> None:
         if operation.streaming:
             events = self._dispatcher.stream(operation, request, context)
             form, receive, head = exchange.form, exchange.receive, exchange.head
@@ -191,6 +206,7 @@ class _Exchange:
         self.raw_send = send
         self.method: str = scope["method"]
         self.head = self.method == "HEAD"
+        self.query: str = scope.get("query_string", b"").decode("latin-1")
         self.headers = service_params(scope)
         self.form: _JsonRpc | _Rest = _Rest()
         self.begun = False
@@ -203,7 +219,7 @@ class _Exchange:
             except A2AError as exc:
                 await self.send(self.form.error(exc))
             except TooLargeError:
-                await self.send(self.form.error(_too_large()))
+                await self.send(self.form.error(too_large()))
         except (ClientGoneError, OSError):
             return
         except Exception:
@@ -282,9 +298,3 @@ def _not_allowed(verb: str, allowed: str) -> A2AError:
 
 def _wrong_type(exchange: _Exchange) -> A2AError:
     return ContentTypeNotSupportedError(f"a request is {JSON}, not {media_type(exchange.headers)[:100]}")
-
-
-def _too_large() -> A2AError:
-    error = faults.invalid_request("the request is too large")
-    error.http_status = 413
-    return error

@@ -9,9 +9,10 @@ from typing import Final
 
 from a2a_discovery import protojson
 from a2a_discovery._operation import CallContext
-from a2a_discovery.bindings.faults import internal
+from a2a_discovery.bindings.faults import internal, readable
 from a2a_discovery.errors import A2AError, UnsupportedOperationError
 from a2a_discovery.server.content import Content
+from a2a_discovery.server.dispatch import FAILURES, is_stopped
 from a2a_discovery.server.paging import wrong
 from a2a_discovery.server.push_configs import PushConfigs
 from a2a_discovery.server.store import MemoryTaskStore, Record, now
@@ -148,11 +149,13 @@ class TaskBoard:
             if turn.record is not None and turn.record.has_ended:
                 raise UnsupportedOperationError("the task has ended: it takes no more messages")
             turn.finish(await self._function(turn))
-        except asyncio.CancelledError:
-            self._break_off(turn, internal(), stopped=True)
         except A2AError as exc:
             self._break_off(turn, exc)
-        except Exception:
+        except asyncio.CancelledError:
+            self._break_off(turn, internal(), stopped=True)
+        except FAILURES as exc:
+            if is_stopped(exc):
+                raise
             _log.exception("the function of an agent failed")
             self._break_off(turn, None)
 
@@ -173,7 +176,7 @@ class TaskBoard:
         elif error is None or stopped:
             turn.publish_status(TaskState.TASK_STATE_FAILED, internal().message)
         else:
-            turn.publish_status(TaskState.TASK_STATE_FAILED, error.message)
+            turn.publish_status(TaskState.TASK_STATE_FAILED, readable(error.message))
 
     def _closed(self, turn: Turn) -> None:
         if turn.record is not None and turn.record.canceling and not turn.record.has_ended:

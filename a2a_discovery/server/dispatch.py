@@ -8,22 +8,29 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any, Final
 
+from google.protobuf.empty_pb2 import Empty
 from google.protobuf.message import Message
 
+from a2a_discovery import protojson
 from a2a_discovery._operation import CallContext, Operation
 from a2a_discovery._service_params import VERSION
 from a2a_discovery.bindings import faults
+from a2a_discovery.bindings.bodies import MAX_VALUES
 from a2a_discovery.capabilities import refusal
 from a2a_discovery.dataclasses import as_message
 from a2a_discovery.errors import A2AError, VersionNotSupportedError
 from a2a_discovery.extensions import HEADER as EXTENSIONS_HEADER, check_required, declared
 from a2a_discovery.interfaces import major_minor
+from a2a_discovery.server.checks import unfit_request
 from a2a_discovery.server.handler import AgentHandler
 from a2a_discovery.types import AgentCard
 from a2a_discovery.validation import ensure_valid, validate
 
 _UNSTATED: Final = "0.3"
 _SPOKEN_MAJOR: Final = "1"
+
+# All but KeyboardInterrupt: an agent that calls sys.exit() must not stop the server of others.
+FAILURES: Final = (Exception, asyncio.CancelledError, GeneratorExit, SystemExit)
 
 _log = logging.getLogger("a2a_discovery")
 
@@ -35,12 +42,16 @@ class Dispatcher:
         card: the card that clients see.
         handler: carries the operations out.
         extended_card: the answer to GetExtendedAgentCard, in place of the handler's.
+        max_values: how many values a request may hold.
 
     Raises:
-        CardError: a card lacks a REQUIRED field.
+        CardError: a card lacks a REQUIRED field, or holds what JSON cannot.
     """
 
-    def __init__(self, card: Any, handler: AgentHandler, extended_card: Any = None) -> None:
+    def __init__(
+        self, card: Any, handler: AgentHandler, extended_card: Any = None, *, max_values: int = MAX_VALUES
+    ) -> None:
+        self.max_values = max_values
         self.card = _checked(card)
         self.handler = handler
         self._extended_card = None if extended_card is None else _checked(extended_card)
@@ -64,7 +75,8 @@ class Dispatcher:
 
         Raises:
             A2AError: the version is not spoken (§3.6.2), the card does not offer the operation (§3.3.4), an extension
-                that it demands was not declared (§3.3.4), or a REQUIRED field is missing (§5.7): in this order.
+                that it demands was not declared (§3.3.4), or the request holds what none may, or lacks a REQUIRED field
+                (§5.7): in this order.
         """
         version = self.version(binding, service_params)
         refused = refusal(self.card, operation.name, request)
@@ -72,7 +84,7 @@ class Dispatcher:
             raise type(refused)(refused.message)
         extensions = declared([service_params.get(EXTENSIONS_HEADER.lower(), "")])
         check_required(self.card, extensions)
-        if problems := validate(request):
+        if problems := [*unfit_request(request, self.max_values), *validate(request)]:
             raise faults.invalid_params(problems)
         return CallContext(operation.name, binding, version, extensions, service_params)
 
@@ -86,13 +98,11 @@ class Dispatcher:
             return self._extended_card
         try:
             return _answer(operation, await getattr(self.handler, operation.method)(request, context))
-        except asyncio.CancelledError:
-            if _is_canceled():
-                raise
-            raise _failure(operation) from None
         except A2AError:
             raise
-        except Exception as exc:
+        except FAILURES as exc:
+            if is_stopped(exc):
+                raise
             raise _failure(operation) from exc
 
     async def stream(
@@ -103,21 +113,23 @@ class Dispatcher:
         Raises:
             A2AError: as of ``unary``, before any event or after some.
         """
+        closing = False
         try:
             events = getattr(self.handler, operation.method)(request, context)
             async with aclosing(events):
                 event = None
                 async for event in events:
-                    yield _answer(operation, event)
+                    answer = _answer(operation, event)
+                    closing = True  # who closes this generator throws GeneratorExit here
+                    yield answer
+                    closing = False
                 if event is None:
                     raise _WrongAnswerError("it streamed nothing")
-        except asyncio.CancelledError:
-            if _is_canceled():
-                raise
-            raise _failure(operation) from None
         except A2AError:
             raise
-        except Exception as exc:
+        except FAILURES as exc:
+            if (closing and isinstance(exc, GeneratorExit)) or is_stopped(exc):
+                raise
             raise _failure(operation) from exc
 
     def version(self, binding: str, service_params: Mapping[str, str]) -> str:
@@ -141,6 +153,8 @@ class _WrongAnswerError(Exception):
 
 
 def _answer(operation: Operation, answer: Any) -> Message:
+    if answer is None and operation.response is Empty:
+        return Empty()  # a deletion has nothing to say
     if not isinstance(answer, operation.response):
         raise _WrongAnswerError(f"it gave {type(answer).__name__} instead of {operation.response.__name__}")
     if "payload" in answer.DESCRIPTOR.oneofs_by_name and answer.WhichOneof("payload") is None:
@@ -154,14 +168,24 @@ def _failure(operation: Operation) -> A2AError:
     return faults.internal()
 
 
-def _is_canceled() -> bool:
-    """Whether this call is to stop, rather than that something which the handler waited for was canceled."""
-    task = asyncio.current_task()
-    return task is None or task.cancelling() > 0
+def is_stopped(exc: BaseException) -> bool:
+    """Whether an exception means that this task is to stop, rather than that what it called failed.
+
+    What the handler waited for may have been canceled alone; it may raise GeneratorExit, which otherwise closes a
+    coroutine whose task is gone.
+    """
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:
+        task = None
+    return not isinstance(exc, Exception | SystemExit) and (
+        task is None or (isinstance(exc, asyncio.CancelledError) and task.cancelling() > 0)
+    )
 
 
 def _checked(card: Any) -> AgentCard:
     copy = AgentCard()
     copy.CopyFrom(as_message(card, AgentCard))
     ensure_valid(copy)
+    protojson.dumps(copy)  # or no client could read it
     return copy

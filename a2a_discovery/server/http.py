@@ -7,10 +7,12 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, MutableMapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
+from urllib.parse import parse_qsl
 
 from google.protobuf.message import Message
 
+from a2a_discovery._service_params import VERSION
 from a2a_discovery.bindings import sse
 from a2a_discovery.errors import A2AError
 
@@ -20,6 +22,9 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 JSON: Final = "application/json"
 
+T = TypeVar("T")
+
+_LARGE: Final = 64 * 1024
 _FIELD_VALUE = re.compile(r"[\t\x20-\x7e]*")
 _STREAM_HEADERS: Final = {
     "Content-Type": sse.MEDIA_TYPE,
@@ -68,11 +73,18 @@ class Format(Protocol):
 
 
 def service_params(scope: Scope) -> dict[str, str]:
-    """All headers, names in lower case; one that comes twice has both values (RFC 9110 §5.3)."""
+    """All headers, names in lower case; one that comes twice has both values (RFC 9110 §5.3).
+
+    The version may be a parameter of the query instead (§3.6.1).
+    """
     params: dict[str, str] = {}
     for raw_name, raw_value in scope["headers"]:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
         params[name] = f"{params[name]}, {value}" if name in params else value
+    if VERSION.lower() not in params and (query := scope.get("query_string")):
+        stated = [v for name, v in parse_qsl(query.decode("latin-1")) if name.lower() == VERSION.lower()]
+        if stated:
+            params[VERSION.lower()] = ", ".join(stated)
     return params
 
 
@@ -89,6 +101,11 @@ def error_headers(error: A2AError) -> dict[str, str]:
     if error.retry_after is not None:
         headers["Retry-After"] = f"{error.retry_after:.0f}"
     return headers
+
+
+async def off_loop(size: int, read: Callable[[], T]) -> T:
+    """What ``read`` returns or raises; a request of many bytes is read in a thread, so that others are answered."""
+    return await asyncio.to_thread(read) if size > _LARGE else read()
 
 
 async def read_body(receive: Receive, headers: Mapping[str, str], limit: int) -> bytes:

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from a2a_discovery._operation import CallContext
 from a2a_discovery.errors import A2AError
+from a2a_discovery.server.checks import ensure_writable
 from a2a_discovery.server.content import Content, message_of, parts_of, text_of
 from a2a_discovery.server.store import Record, now
 from a2a_discovery.server.streams import EventStream
@@ -122,6 +123,7 @@ class Turn:
 
         Raises:
             RuntimeError: the task has ended.
+            ValueError: ``content`` or ``metadata`` holds what JSON cannot, such as an infinite number.
         """
         self.publish_status(state, content, metadata)
         # Whoever waits for the event gets a chance before the next one.
@@ -155,6 +157,8 @@ class Turn:
 
         Raises:
             RuntimeError: the task has ended.
+            ValueError: ``content`` or ``metadata`` holds what JSON cannot, such as an infinite number; or it is to
+                ``append`` to an artifact that is not there.
         """
         artifact = Artifact(
             artifact_id=artifact_id or str(uuid4()),
@@ -164,6 +168,8 @@ class Turn:
         )
         if metadata:
             artifact.metadata.update(metadata)
+        if append and not self._has_artifact(artifact.artifact_id):
+            raise ValueError("there is no artifact of this id to append to: publish its first piece without append")
         record = self.open()
         event = TaskArtifactUpdateEvent(
             task_id=record.task.id, context_id=self.context_id, artifact=artifact, append=append, last_chunk=last
@@ -199,7 +205,9 @@ class Turn:
     def finish(self, result: Content | None) -> None:
         """Take what the function returned: an answer without a task, or the last word of one."""
         if result is not None and self.record is None:
-            self.reply = message_of(result, context_id=self.context_id)
+            reply = message_of(result, context_id=self.context_id)
+            ensure_writable(reply)
+            self.reply = reply
             if self.stream is not None:
                 self.stream.put(StreamResponse(message=self.reply))
         elif result is not None or not is_settled(self._state):
@@ -220,7 +228,11 @@ class Turn:
         self.begun.set()
         self.settled.set()
 
+    def _has_artifact(self, artifact_id: str) -> bool:
+        return self.record is not None and any(a.artifact_id == artifact_id for a in self.record.task.artifacts)
+
     def _publish(self, record: Record, event: StreamResponse) -> None:
         if record.has_ended:
             raise RuntimeError(f"the task has ended: {TaskState.Name(record.task.status.state)}")
+        ensure_writable(event)
         self._board.publish(record, event)

@@ -88,7 +88,7 @@ async def test_incomplete_requests_of_every_kind(world: World, binding: str, sil
 async def test_version_of_the_entry_on_every_call(world: World, binding: str, declared: str) -> None:
     with site(binding) as found:
         one = interface(binding, found.url, version=declared)
-        async with world.agent(card(one), service_params={"a2a-version": "0.3"}) as agent:
+        async with world.agent(card(one)) as agent:
             for name in METHODS:
                 await call(agent, name)
                 assert found.params()["a2a-version"] == "1.0"
@@ -141,7 +141,11 @@ async def test_service_params_go_along(world: World, binding: str) -> None:
                 await agent.get_task(GET, service_params={"x-secret": "a\r\nb"})
 
 
-@pytest.mark.parametrize("name", ["Content-Type", "accept", "Content-Length", "host", "TE", "Transfer-Encoding"])
+RESERVED = ["Content-Type", "accept", "Content-Length", "host", "TE", "Transfer-Encoding", "A2A-Version"]
+NO_METADATA = ["X-a#b", "X-trace-Bin"]
+
+
+@pytest.mark.parametrize("name", [*RESERVED, *NO_METADATA])
 async def test_service_params_cannot_be_what_the_binding_says(world: World, name: str) -> None:
     one = card(interface("JSONRPC", "http://127.0.0.1:1"))
     with pytest.raises(ValueError, match=name):

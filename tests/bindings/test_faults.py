@@ -75,12 +75,6 @@ def test_a_grpc_status_alone_names_no_error() -> None:
     assert (type(found), found.grpc_status, found.message) == (A2AError, "NOT_FOUND", "gone")
 
 
-@pytest.mark.parametrize("name", ["X-a#b", "X-trace-bin"])
-def test_a_header_that_grpc_has_no_place_for_is_told(name: str) -> None:
-    with pytest.raises(ValueError, match=name.lower()):
-        grpc.encode_metadata({"A2A-Version": "1.0", name: "v"})
-
-
 def test_an_unknown_detail_of_grpc_is_kept_as_it_came() -> None:
     status = status_pb2.Status(code=5, message="m")
     status.details.add(type_url="type.googleapis.com/example.Unknown", value=b"\x01")

@@ -163,6 +163,17 @@ async def test_an_error_that_is_larger_than_metadata_may_be() -> None:
     assert (error.code(), reason(error)) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_PARAMS")
 
 
+async def test_a_text_that_is_larger_than_metadata_may_be() -> None:
+    class Wordy(AgentHandler):
+        async def get_task(self, request: Any, context: Any) -> Any:
+            raise A2AError(5000 * "\U0001f600", reason="WORDY")
+
+    async with channel_to(Wordy()) as channel:
+        error = await failure(stub(channel, "GetTask")(GetTaskRequest(id="x"), metadata=VERSION))
+    assert (error.code(), reason(error)) == (grpc.StatusCode.INTERNAL, "WORDY")
+    assert (error.details() or "").startswith("\U0001f600")
+
+
 async def test_a_challenge_is_in_the_trailers() -> None:
     class Strict(AgentHandler):
         async def get_task(self, request: Any, context: Any) -> Any:

@@ -75,7 +75,7 @@ def config(url: str, **fields: Any) -> TaskPushNotificationConfig:
 async def report(turn: Turn) -> None:
     await turn.working()
     for i in range(10):
-        await turn.artifact(str(i), artifact_id="n", append=True)
+        await turn.artifact(str(i), artifact_id="n", append=i > 0)
     await turn.complete("done")
 
 

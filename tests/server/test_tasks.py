@@ -242,7 +242,7 @@ async def test_a_stream_that_nobody_reads_is_bounded(monkeypatch: pytest.MonkeyP
     async def run(turn: Turn) -> None:
         await turn.working()
         for i in range(20):
-            await turn.artifact(str(i), artifact_id="n", append=True)
+            await turn.artifact(str(i), artifact_id="n", append=i > 0)
 
     handler = TaskHandler(run)
     stream = handler.send_streaming_message(send(), CONTEXT)
@@ -263,7 +263,7 @@ async def test_every_stream_has_the_same_events_and_none_stops_the_task() -> Non
         await turn.working()
         await go.wait()
         for i in range(20):
-            await turn.artifact(str(i), artifact_id="n", append=True)
+            await turn.artifact(str(i), artifact_id="n", append=i > 0)
         await turn.complete()
 
     handler = TaskHandler(run)
