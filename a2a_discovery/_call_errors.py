@@ -6,16 +6,22 @@ import httpx
 
 from a2a_discovery._fetch_errors import failure_message
 from a2a_discovery.errors import CallTimeoutError, TransportError
-from a2a_discovery.policy import Url
+from a2a_discovery.policy import Url, UrlRefusedError
 
-_BEFORE_ANYTHING_IS_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
+_BEFORE_ANYTHING_IS_SENT = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.UnsupportedProtocol,
+    UrlRefusedError,
+)
 
 
 def http_error(url: Url, exc: Exception, *, answered: bool) -> TransportError:
     """There was no answer over HTTP, or (``answered``) it broke off."""
-    if answered:
+    if answered and not isinstance(exc, UrlRefusedError):
         return TransportError("the connection broke before the answer was complete", url=url.without_query())
-    sent = not isinstance(exc, _BEFORE_ANYTHING_IS_SENT)
+    sent = answered or not isinstance(exc, _BEFORE_ANYTHING_IS_SENT)
     return TransportError(failure_message(url, exc), url=url.without_query(), sent=sent)
 
 
@@ -35,6 +41,15 @@ def idle_timeout(url: Url, seconds: float) -> CallTimeoutError:
     """A stream fell silent."""
     message = f"the stream was silent for {seconds:g} s (idle_timeout)"
     return CallTimeoutError(message, phase="idle", seconds=seconds, url=url.without_query())
+
+
+def lookup_error(url: Url, exc: Exception, seconds: float) -> TransportError:
+    """The addresses of a gRPC host were not found in time, or must not be called."""
+    return (
+        connect_timeout(url, seconds)
+        if isinstance(exc, httpx.TimeoutException)
+        else http_error(url, exc, answered=False)
+    )
 
 
 # The beginnings of what gRPC itself says. The status alone does not tell: UNAVAILABLE is that of a connection which was

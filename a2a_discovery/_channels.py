@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import grpc
@@ -23,22 +23,38 @@ def _options(connect_timeout: float) -> list[tuple[str, int | str]]:
     ]
 
 
-def async_channel(url: Url, connect_timeout: float) -> Any:
-    """A ``grpc.aio`` channel to ``url``, with TLS where its scheme is https."""
-    return _channel(grpc.aio, url, connect_timeout)
+def async_channel(url: Url, connect_timeout: float, addresses: Sequence[str] = ()) -> Any:
+    """A ``grpc.aio`` channel to ``url``, with TLS where its scheme is https; to ``addresses`` alone where given."""
+    return _channel(grpc.aio, url, connect_timeout, addresses)
 
 
-def sync_channel(url: Url, connect_timeout: float) -> Any:
-    """A ``grpc`` channel to ``url``, with TLS where its scheme is https."""
-    return _channel(grpc, url, connect_timeout)
+def sync_channel(url: Url, connect_timeout: float, addresses: Sequence[str] = ()) -> Any:
+    """A ``grpc`` channel to ``url``, with TLS where its scheme is https; to ``addresses`` alone where given."""
+    return _channel(grpc, url, connect_timeout, addresses)
 
 
-def _channel(world: Any, url: Url, connect_timeout: float) -> Any:
+def _channel(world: Any, url: Url, connect_timeout: float, addresses: Sequence[str]) -> Any:
     host = f"[{url.host}]" if ":" in url.host else url.host
     target, options = f"dns:///{host}:{url.port}", _options(connect_timeout)
+    if addresses:
+        target = _pinned(addresses, url.port)
+        options += [
+            ("grpc.default_authority", host if url.port == 443 else f"{host}:{url.port}"),
+            # A proxy of the environment would look the name up itself.
+            ("grpc.enable_http_proxy", 0),
+        ]
+        if url.scheme == "https":
+            options.append(("grpc.ssl_target_name_override", url.host))
     if url.scheme == "http":
         return world.insecure_channel(target, options=options)
     return world.secure_channel(target, grpc.ssl_channel_credentials(), options=options)
+
+
+def _pinned(addresses: Sequence[str], port: int) -> str:
+    """The target of these addresses; of the family of the first, since gRPC takes no two in one."""
+    if ":" in addresses[0]:
+        return "ipv6:" + ",".join(f"[{address}]:{port}" for address in addresses if ":" in address)
+    return "ipv4:" + ",".join(f"{address}:{port}" for address in addresses if ":" not in address)
 
 
 END: Final = grpc.aio.EOF

@@ -16,6 +16,7 @@ REPLACEMENTS = {
     "AsyncAgent": "Agent",
     "AsyncAlarm": "SyncAlarm",
     "AsyncDeadline": "SyncDeadline",
+    "AsyncGuard": "SyncGuard",
     "AsyncOperations": "Operations",
     "AsyncSlots": "SyncSlots",
     "AsyncWatch": "SyncWatch",
@@ -25,9 +26,11 @@ REPLACEMENTS = {
     "aiter_raw": "iter_raw",
     "async_channel": "sync_channel",
     "async_hang_up": "sync_hang_up",
+    "async_lookup": "sync_lookup",
     "async_methods": "sync_methods",
     "async_reader": "sync_reader",
     "async_sleep": "sync_sleep",
+    "async_transport": "sync_transport",
     "asynccontextmanager": "contextmanager",
 }
 

@@ -19,6 +19,7 @@ from a2a_discovery._async.streams import resuming
 from a2a_discovery._async.waiting import waited
 from a2a_discovery._deadline import async_sleep
 from a2a_discovery._gen.async_methods import AsyncOperations
+from a2a_discovery._guard import async_transport
 from a2a_discovery._operation import CallOptions, Operation
 from a2a_discovery._retry import checked_limits, retry_delay
 from a2a_discovery.bindings import answers, faults
@@ -104,7 +105,7 @@ class AsyncAgent(AsyncOperations):
         self._card.CopyFrom(as_message(card, AgentCard))
         self._card_url = card_url
         self._support = support
-        self._policy = policy
+        self._policy = (UrlPolicy() if policy is None else policy).within(card_url)
         self._own_client = client is None
         self._client = client
         self._channel = channel
@@ -265,13 +266,16 @@ class AsyncAgent(AsyncOperations):
                 from a2a_discovery._async.grpc import GrpcTransport
             except ModuleNotFoundError as exc:
                 raise MissingExtraError("the GRPC binding", "grpc") from exc
-            transport = GrpcTransport(interface.url, self._channel, connect_timeout=self._connect_timeout)
+            transport = GrpcTransport(
+                interface.url, self._channel, policy=self._policy, connect_timeout=self._connect_timeout
+            )
         else:
             transport = HttpTransport(
                 interface.protocol_binding,
                 interface.url,
                 self._http(),
                 own_client=self._own_client,
+                policy=self._policy,
                 connect_timeout=self._connect_timeout,
             )
         self._transports.append(transport)
@@ -279,11 +283,13 @@ class AsyncAgent(AsyncOperations):
 
     def _http(self) -> httpx.AsyncClient:
         if self._client is None:
+            # Streams stay open for long, and must not keep other calls from being made.
+            limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
             self._client = httpx.AsyncClient(
                 # Without a jar no server is recognised again by what another one set.
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-                # Streams stay open for long, and must not keep other calls from being made.
-                limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
+                limits=limits,
+                transport=async_transport(self._policy, limits),
             )
         return self._client
 
