@@ -39,12 +39,11 @@ def _channel(world: Any, url: Url, connect_timeout: float, addresses: Sequence[s
     if addresses:
         target = _pinned(addresses, url.port)
         options += [
+            # The name that the certificate is checked against, too.
             ("grpc.default_authority", host if url.port == 443 else f"{host}:{url.port}"),
             # A proxy of the environment would look the name up itself.
             ("grpc.enable_http_proxy", 0),
         ]
-        if url.scheme == "https":
-            options.append(("grpc.ssl_target_name_override", url.host))
     if url.scheme == "http":
         return world.insecure_channel(target, options=options)
     return world.secure_channel(target, grpc.ssl_channel_credentials(), options=options)

@@ -41,15 +41,15 @@ def _addresses(found: Iterable[Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-def async_transport(policy: UrlPolicy, limits: httpx.Limits) -> httpx.AsyncHTTPTransport | None:
-    """What an own client sends with; None for the usual."""
+def async_transport(policy: UrlPolicy, **options: Any) -> httpx.AsyncHTTPTransport | None:
+    """What an own client sends with, made with the same ``options``; None for the usual."""
     # A proxy of the environment would look names up itself, where nobody sees what it finds.
-    return httpx.AsyncHTTPTransport(limits=limits) if policy.deny_private else None
+    return httpx.AsyncHTTPTransport(**options) if policy.deny_private else None
 
 
-def sync_transport(policy: UrlPolicy, limits: httpx.Limits) -> httpx.HTTPTransport | None:
-    """What an own client sends with; None for the usual."""
-    return httpx.HTTPTransport(limits=limits) if policy.deny_private else None
+def sync_transport(policy: UrlPolicy, **options: Any) -> httpx.HTTPTransport | None:
+    """What an own client sends with, made with the same ``options``; None for the usual."""
+    return httpx.HTTPTransport(**options) if policy.deny_private else None
 
 
 class _Guard:

@@ -289,7 +289,7 @@ class AsyncAgent(AsyncOperations):
                 # Without a jar no server is recognised again by what another one set.
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
                 limits=limits,
-                transport=async_transport(self._policy, limits),
+                transport=async_transport(self._policy, limits=limits),
             )
         return self._client
 

@@ -225,6 +225,6 @@ def _new_client(policy: UrlPolicy) -> httpx.AsyncClient:
     limits = httpx.Limits(max_keepalive_connections=0)
     return httpx.AsyncClient(
         limits=limits,
-        transport=async_transport(policy, limits),
+        transport=async_transport(policy, limits=limits),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
     )

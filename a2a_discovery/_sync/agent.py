@@ -288,7 +288,7 @@ class Agent(Operations):
                 # Without a jar no server is recognised again by what another one set.
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
                 limits=limits,
-                transport=sync_transport(self._policy, limits),
+                transport=sync_transport(self._policy, limits=limits),
             )
         return self._client
 

@@ -226,6 +226,6 @@ def _new_client(policy: UrlPolicy) -> httpx.Client:
     limits = httpx.Limits(max_keepalive_connections=0)
     return httpx.Client(
         limits=limits,
-        transport=sync_transport(policy, limits),
+        transport=sync_transport(policy, limits=limits),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
     )

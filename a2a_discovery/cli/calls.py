@@ -13,7 +13,18 @@ from typing import Annotated, Any, Final, get_type_hints
 
 import typer
 
-from a2a_discovery.cli.common import Output, OutputOption, failures, invalid, seconds, tell
+from a2a_discovery.cli.common import (
+    AllowHosts,
+    DenyPrivate,
+    Output,
+    OutputOption,
+    SameOrigin,
+    failures,
+    invalid,
+    seconds,
+    tell,
+    url_policy,
+)
 from a2a_discovery.cli.credentials import (
     check_destination,
     masked,
@@ -34,6 +45,7 @@ from a2a_discovery.errors import (
 )
 from a2a_discovery.extensions import wanted
 from a2a_discovery.interfaces import Support, select_interface
+from a2a_discovery.policy import UrlPolicy
 from a2a_discovery.reference import card_url
 from a2a_discovery.sync import Agent, CardResolver
 from a2a_discovery.types import AgentCard
@@ -99,6 +111,9 @@ class CallOptions:
             metavar="URI", help="Declare this extension, if the card lists it; repeatable.", show_default=False
         ),
     ] = None
+    same_origin: SameOrigin = False
+    allow_host: AllowHosts = None
+    deny_private: DenyPrivate = False
     timeout: Annotated[
         float | None,
         typer.Option(
@@ -115,6 +130,11 @@ class CallOptions:
     def credentials(self) -> dict[str, str]:
         """The headers that ``bearer`` and ``api_key`` mean."""
         return read_credentials(self.bearer, self.api_key)
+
+    @cached_property
+    def policy(self) -> UrlPolicy:
+        """What ``same_origin``, ``allow_host`` and ``deny_private`` mean."""
+        return url_policy(self.same_origin, self.allow_host, self.deny_private)
 
     @cached_property
     def service_params(self) -> dict[str, str]:
@@ -170,8 +190,11 @@ def connected(reference: str, options: CallOptions) -> Iterator[Agent]:
     limit = options.timeout
     fetch_limit = min(limit or _FETCH_TIMEOUT, _FETCH_TIMEOUT)
     connect_limit = min(fetch_limit, _CONNECT_TIMEOUT)
-    with CardResolver(headers=options.credentials, timeout=fetch_limit, connect_timeout=connect_limit) as resolver:
-        card = resolver.resolve(url).card
+    with CardResolver(
+        headers=options.credentials, policy=options.policy, timeout=fetch_limit, connect_timeout=connect_limit
+    ) as resolver:
+        found = resolver.resolve(url)
+    card, policy = found.card, options.policy.within(found.url)
     # What gRPC's core logs goes past every stream of ours.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     extensions = options.extension or ()
@@ -180,7 +203,8 @@ def connected(reference: str, options: CallOptions) -> Iterator[Agent]:
             tell(f"a2a-discovery: warning: the card does not list the extension {uri!r}, so it is not declared")
     with Agent(
         card,
-        support=_support(card, options.transport),
+        support=_support(card, options.transport, policy),
+        policy=policy,
         extensions=extensions,
         service_params={**options.service_params, **options.credentials},
         connect_timeout=connect_limit,
@@ -192,7 +216,7 @@ def connected(reference: str, options: CallOptions) -> Iterator[Agent]:
         yield agent
 
 
-def _support(card: AgentCard, transports: list[Transport] | None) -> Support | None:
+def _support(card: AgentCard, transports: list[Transport] | None, policy: UrlPolicy) -> Support | None:
     """What to speak, so that of the named bindings the first one is chosen that the card has."""
     if not transports:
         return None
@@ -201,7 +225,7 @@ def _support(card: AgentCard, transports: list[Transport] | None) -> Support | N
     for binding in bindings:
         alone = Support({binding: ("1.0",)})
         try:
-            select_interface(card, alone)
+            select_interface(card, alone, policy=policy)
         except NoSupportedInterfaceError:
             continue
         if binding in installed:

@@ -229,6 +229,6 @@ def _new_client(policy: UrlPolicy) -> httpx.AsyncClient:
     return httpx.AsyncClient(
         timeout=None,  # noqa: S113 - each try has a limit as a whole
         limits=limits,
-        transport=async_transport(policy, limits),
+        transport=async_transport(policy, limits=limits),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
     )
