@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import grpc
 import pytest
 
 from a2a_discovery import _channels, protojson
-from a2a_discovery.errors import NoSupportedInterfaceError, TransportError
+from a2a_discovery.errors import CallTimeoutError, NoSupportedInterfaceError, TransportError
 from a2a_discovery.policy import UrlPolicy
 from tests.agent.common import BINDINGS, GET, HTTP, call, card, encoded, failure, interface, reply, site, task
 from tests.agent.grpc_server import GrpcServer
@@ -121,6 +123,19 @@ async def test_grpc_with_tls_to_a_name(
                     error, _ = await failure(agent, "GetTask")
                     assert isinstance(error, TransportError) and not error.sent
         assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+async def test_a_lookup_that_takes_too_long(monkeypatch: pytest.MonkeyPatch, binding: str) -> None:
+    # Nothing ends the lookup of a blocking call.
+    done = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: done.wait(5) and [])
+    one = card(interface(binding, "agent.test:1" if binding == "GRPC" else "https://agent.test"))
+    async with World("async").agent(one, policy=PRIVATE, connect_timeout=0.1) as agent:
+        for name in CALLS:
+            error, _ = await failure(agent, name)
+            assert isinstance(error, CallTimeoutError) and (error.phase, error.sent) == ("connect", False)
+    done.set()
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
