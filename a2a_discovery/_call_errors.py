@@ -43,15 +43,6 @@ def idle_timeout(url: Url, seconds: float) -> CallTimeoutError:
     return CallTimeoutError(message, phase="idle", seconds=seconds, url=url.without_query())
 
 
-def lookup_error(url: Url, exc: Exception, seconds: float) -> TransportError:
-    """The addresses of a gRPC host were not found in time, or must not be called."""
-    return (
-        connect_timeout(url, seconds)
-        if isinstance(exc, httpx.TimeoutException)
-        else http_error(url, exc, answered=False)
-    )
-
-
 # The beginnings of what gRPC itself says. The status alone does not tell: UNAVAILABLE is that of a connection which was
 # never made, of one which broke, and of an agent that is busy; a stream that is reset may have any.
 _NEVER_CONNECTED = ("failed to connect", "no route to host")

@@ -38,7 +38,10 @@ def sync_lookup(host: str, port: int, seconds: float | None) -> tuple[str, ...]:
 
 
 def _addresses(found: Iterable[Any]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+    addresses = tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+    if not addresses:
+        raise socket.gaierror(socket.EAI_NONAME, "no address")
+    return addresses
 
 
 def async_transport(policy: UrlPolicy, **options: Any) -> httpx.AsyncHTTPTransport | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any
 
 import grpc
+import httpx
 from google.protobuf.message import Message
 
 from a2a_discovery import _call_errors
@@ -20,7 +21,7 @@ from a2a_discovery._watch import AsyncWatch
 from a2a_discovery.bindings import answers
 from a2a_discovery.bindings.grpc import STATUS_DETAILS, decode_error, encode_metadata
 from a2a_discovery.errors import A2ADiscoveryError, TransportError
-from a2a_discovery.policy import UrlPolicy, parse_grpc_address
+from a2a_discovery.policy import Url, UrlPolicy, parse_grpc_address
 
 
 class GrpcTransport:
@@ -42,6 +43,7 @@ class GrpcTransport:
         self._opening = AsyncSlots(1)
         self._looks_up = channel is None and policy.deny_private
         self._ready = not self._looks_up
+        self._closed = False
         self._addresses: frozenset[str] = frozenset()
         self._channel: Any = None
         if self._ready:
@@ -51,17 +53,27 @@ class GrpcTransport:
         self._channel = channel
         self._calls = {name: _callable(channel, operation) for name, operation in OPERATIONS.items()}
 
-    async def _look_up(self) -> None:
-        """Have a channel to addresses that may be called and to no others: gRPC's own lookup could find others."""
+    async def _look_up(self, seconds: float, late: Callable[[Url, float], TransportError]) -> None:
+        """Have a channel to addresses that may be called and to no others: gRPC's own lookup could find others.
+
+        Raises:
+            TransportError: there are none; ``late`` makes the one that says that the call's ``seconds`` are over.
+        """
         async with self._opening:
             if self._ready:
                 return
+            if self._closed:
+                raise TransportError("the channel is closed", url=str(self._url), sent=False)
             try:
-                found = await async_lookup(self._url.host, self._url.port, self._connect_timeout)
+                found = await async_lookup(self._url.host, self._url.port, min(seconds, self._connect_timeout))
                 for address in found:
                     self._policy.check_peer(self._url.host, address)
+            except httpx.ConnectTimeout as exc:
+                if seconds < self._connect_timeout:
+                    raise late(self._url, seconds) from exc
+                raise _call_errors.connect_timeout(self._url, self._connect_timeout) from exc
             except Exception as exc:
-                raise _call_errors.lookup_error(self._url, exc, self._connect_timeout) from exc
+                raise _call_errors.http_error(self._url, exc, answered=False) from exc
             if self._addresses != frozenset(found):
                 if self._channel is not None:
                     await self._channel.close()
@@ -74,7 +86,7 @@ class GrpcTransport:
         end = time.monotonic() + timeout
         metadata = encode_metadata(params)
         if not self._ready:
-            await self._look_up()
+            await self._look_up(timeout, _call_errors.unary_timeout)
         call = self._calls[operation.name]
         try:
             data = await call(request, timeout=end - time.monotonic(), metadata=metadata)
@@ -94,7 +106,7 @@ class GrpcTransport:
         """One call with a stream of answers, at most ``idle`` seconds apart; raises A2AError and TransportError."""
         metadata = encode_metadata(params)
         if not self._ready:
-            await self._look_up()
+            await self._look_up(idle, _call_errors.idle_timeout)
         try:
             call = self._calls[operation.name](request, metadata=metadata)
         except Exception as exc:
@@ -125,6 +137,7 @@ class GrpcTransport:
 
     async def aclose(self) -> None:
         """Close the channel, unless it was passed in."""
+        self._closed = True
         if self._own_channel and self._channel is not None:
             await self._channel.close()
         self._alarm.close()

@@ -135,6 +135,10 @@ async def test_a_lookup_that_takes_too_long(monkeypatch: pytest.MonkeyPatch, bin
         for name in CALLS:
             error, _ = await failure(agent, name)
             assert isinstance(error, CallTimeoutError) and (error.phase, error.sent) == ("connect", False)
+    async with World("async").agent(one, policy=PRIVATE) as agent:
+        for name, phase in zip(CALLS, ("unary", "idle"), strict=True):
+            error, _ = await failure(agent, name, timeout=0.1)
+            assert isinstance(error, CallTimeoutError) and (error.phase, error.seconds) == (phase, 0.1)
     done.set()
 
 
@@ -146,8 +150,28 @@ async def test_a_name_that_is_not_found(world: World, monkeypatch: pytest.Monkey
         for name in CALLS:
             error, _ = await failure(agent, name)
             assert type(error) is TransportError and not error.sent and "cannot be resolved" in error.message
-    error, _ = await failure(agent, "GetTask")
-    assert isinstance(error, TransportError)
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+async def test_a_closed_agent_makes_no_connection(world: World, monkeypatch: pytest.MonkeyPatch, binding: str) -> None:
+    call_loopback_public(monkeypatch)
+    looked_up(monkeypatch, [LOOPBACK])
+    with site(binding) as found:
+        async with world.agent(named(binding, found.url), policy=PRIVATE) as agent:
+            pass
+        for name in CALLS:
+            error, _ = await failure(agent, name)
+            assert type(error) is TransportError
+        assert found.calls() == []
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+async def test_a_lookup_that_finds_nothing(world: World, monkeypatch: pytest.MonkeyPatch, binding: str) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [])
+    one = card(interface(binding, "agent.test:1" if binding == "GRPC" else "https://agent.test"))
+    async with world.agent(one, policy=PRIVATE) as agent:
+        error, _ = await failure(agent, "GetTask")
+        assert type(error) is TransportError and not error.sent and "cannot be resolved" in error.message
 
 
 async def test_the_callers_channel_is_the_callers(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
