@@ -34,15 +34,15 @@ _SECURITY_URLS: Final = {
 _FLOW_URLS: Final = ("authorizationUrl", "tokenUrl", "refreshUrl", "deviceAuthorizationUrl")
 
 
-def note_advice(card: Mapping[str, Any], findings: Findings) -> None:
+def note_advice(card: Mapping[str, Any], findings: Findings, policy: UrlPolicy) -> None:
     """Note what a reader of a decoded card should be told, without calling the card invalid."""
     for i, interface in findings.while_room("warning", objects(get(card, "supportedInterfaces"))):
-        _interface(interface, element("supportedInterfaces", i), findings)
+        _interface(interface, element("supportedInterfaces", i), findings, policy)
     for path, modes in _mode_lists(card):
         for i, mode in findings.while_room("warning", enumerate(modes if isinstance(modes, list | tuple) else ())):
             _mode(mode, element(path, i), findings)
     for path, url in findings.while_room("warning", _links(card)):
-        _link(url, path, findings)
+        _link(url, path, findings, policy)
     _references(card, findings)
     for name, scheme in entries(get(card, "securitySchemes")):
         if isinstance(scheme, Mapping):
@@ -50,7 +50,7 @@ def note_advice(card: Mapping[str, Any], findings: Findings) -> None:
     _skill_ids(card, findings)
 
 
-def _interface(interface: Mapping[str, Any], path: str, findings: Findings) -> None:
+def _interface(interface: Mapping[str, Any], path: str, findings: Findings, policy: UrlPolicy) -> None:
     binding, url = get(interface, "protocolBinding"), interface.get("url")
     version = get(interface, "protocolVersion")
     if isinstance(binding, str) and binding not in KNOWN_BINDINGS and (meant := similar_binding(binding)):
@@ -65,7 +65,7 @@ def _interface(interface: Mapping[str, Any], path: str, findings: Findings) -> N
         findings.warn(where, "version", message, "§3.6")
     if isinstance(binding, str) and isinstance(url, str) and url:
         try:
-            remark = UrlPolicy().check_address(binding, url)
+            remark = policy.check_address(binding, url)
         except UrlRefusedError as exc:
             remark = f"no client should call this: {exc}"
         if remark:
@@ -109,13 +109,13 @@ def _security_links(scheme: Any, path: str) -> Iterator[tuple[str, Any]]:
                 yield f"{path}.{kind}.flows.{flow_name}.{name}", get(flow, name)
 
 
-def _link(url: Any, path: str, findings: Findings) -> None:
+def _link(url: Any, path: str, findings: Findings, policy: UrlPolicy) -> None:
     if not isinstance(url, str) or not url:
         return
     try:
         parsed = parse_url(url)
         if path.startswith("securitySchemes"):
-            UrlPolicy().check(parsed)
+            policy.check(parsed)
     except UrlRefusedError as exc:
         findings.warn(path, "url", f"no client should follow this: {exc}", "§4.4")
 

@@ -6,16 +6,22 @@ import httpx
 
 from a2a_discovery._fetch_errors import failure_message
 from a2a_discovery.errors import CallTimeoutError, TransportError
-from a2a_discovery.policy import Url
+from a2a_discovery.policy import Url, UrlRefusedError
 
-_BEFORE_ANYTHING_IS_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
+_BEFORE_ANYTHING_IS_SENT = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.UnsupportedProtocol,
+    UrlRefusedError,
+)
 
 
 def http_error(url: Url, exc: Exception, *, answered: bool) -> TransportError:
     """There was no answer over HTTP, or (``answered``) it broke off."""
-    if answered:
+    if answered and not isinstance(exc, UrlRefusedError):
         return TransportError("the connection broke before the answer was complete", url=url.without_query())
-    sent = not isinstance(exc, _BEFORE_ANYTHING_IS_SENT)
+    sent = answered or not isinstance(exc, _BEFORE_ANYTHING_IS_SENT)
     return TransportError(failure_message(url, exc), url=url.without_query(), sent=sent)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import grpc
@@ -24,24 +24,45 @@ def _options(connect_timeout: float) -> list[tuple[str, int | str]]:
     ]
 
 
-def async_channel(url: Url, connect_timeout: float, certificate: ClientCertificate | None) -> Any:
-    """A ``grpc.aio`` channel to ``url``, with TLS where its scheme is https."""
-    return _channel(grpc.aio, url, connect_timeout, certificate)
+def async_channel(
+    url: Url, connect_timeout: float, certificate: ClientCertificate | None = None, addresses: Sequence[str] = ()
+) -> Any:
+    """A ``grpc.aio`` channel to ``url``, with TLS where its scheme is https; to ``addresses`` alone where given."""
+    return _channel(grpc.aio, url, connect_timeout, certificate, addresses)
 
 
-def sync_channel(url: Url, connect_timeout: float, certificate: ClientCertificate | None) -> Any:
-    """A ``grpc`` channel to ``url``, with TLS where its scheme is https."""
-    return _channel(grpc, url, connect_timeout, certificate)
+def sync_channel(
+    url: Url, connect_timeout: float, certificate: ClientCertificate | None = None, addresses: Sequence[str] = ()
+) -> Any:
+    """A ``grpc`` channel to ``url``, with TLS where its scheme is https; to ``addresses`` alone where given."""
+    return _channel(grpc, url, connect_timeout, certificate, addresses)
 
 
-def _channel(world: Any, url: Url, connect_timeout: float, certificate: ClientCertificate | None) -> Any:
+def _channel(
+    world: Any, url: Url, connect_timeout: float, certificate: ClientCertificate | None, addresses: Sequence[str]
+) -> Any:
     host = f"[{url.host}]" if ":" in url.host else url.host
     target, options = f"dns:///{host}:{url.port}", _options(connect_timeout)
+    if addresses:
+        target = _pinned(addresses, url.port)
+        options += [
+            # The name that the certificate is checked against, too.
+            ("grpc.default_authority", host if url.port == 443 else f"{host}:{url.port}"),
+            # A proxy of the environment would look the name up itself.
+            ("grpc.enable_http_proxy", 0),
+        ]
     if url.scheme == "http":
         return world.insecure_channel(target, options=options)
-    key, chain = (None, None) if certificate is None else certificate.pem()
-    shown = grpc.ssl_channel_credentials(private_key=key, certificate_chain=chain)
+    pem = () if certificate is None else (None, *certificate.pem())
+    shown = grpc.ssl_channel_credentials(*pem)
     return world.secure_channel(target, shown, options=options)
+
+
+def _pinned(addresses: Sequence[str], port: int) -> str:
+    """The target of these addresses; of the family of the first, since gRPC takes no two in one."""
+    if ":" in addresses[0]:
+        return "ipv6:" + ",".join(f"[{address}]:{port}" for address in addresses if ":" in address)
+    return "ipv4:" + ",".join(f"{address}:{port}" for address in addresses if ":" not in address)
 
 
 END: Final = grpc.aio.EOF

@@ -19,6 +19,8 @@ from typing import Any, Protocol
 
 import anyio
 
+from a2a_discovery._guard import AsyncGuard, SyncGuard
+
 # A slot that is free is taken at once: to let other tasks run first would cost a turn of the event loop.
 AsyncSlots = partial(anyio.Semaphore, fast_acquire=True)
 SyncSlots = threading.Semaphore
@@ -63,8 +65,7 @@ class Clock:
         if self.expired:
             raise TimeLimitError
 
-    def extensions(self, connect_timeout: float) -> dict[str, Any]:
-        """The request extensions of httpx that keep one exchange within the rest of the time, in seconds."""
+    def _timeouts(self, connect_timeout: float) -> dict[str, Any]:
         rest = max(self.end - time.monotonic(), 0.001)
         return {"timeout": {"connect": min(connect_timeout, rest), "read": rest, "write": rest, "pool": rest}}
 
@@ -93,6 +94,7 @@ class AsyncDeadline(Clock):
         self._scope = anyio.CancelScope(deadline=anyio.current_time() + self._seconds)
         self._scope.__enter__()
         self._connection: Any = None
+        self._guard: AsyncGuard | None = None
         return self
 
     async def __aexit__(
@@ -102,14 +104,21 @@ class AsyncDeadline(Clock):
         if self._scope.cancelled_caught:
             raise TimeLimitError
 
-    def extensions(self, connect_timeout: float) -> dict[str, Any]:
-        extensions = super().extensions(connect_timeout)
-        return {**extensions, "trace": self._trace} if self._tls else extensions
+    def extensions(self, connect_timeout: float, guard: AsyncGuard | None = None) -> dict[str, Any]:
+        """The request extensions of httpx that keep one exchange within the rest of the time, in seconds.
+
+        ``guard`` looks at the connection of this exchange.
+        """
+        self._guard = guard
+        extensions = self._timeouts(connect_timeout)
+        return {**extensions, "trace": self._trace} if self._tls or guard is not None else extensions
 
     def watch(self, stream: Any) -> None:
         """Nothing to do: cancellation reaches every stream."""
 
     async def _trace(self, event: str, info: Mapping[str, Any]) -> None:
+        if self._guard is not None:
+            await self._guard.trace(event, info)
         if event.endswith("connect_tcp.complete"):
             self._connection = info["return_value"]
         elif event.endswith("start_tls.failed") and self._connection is not None:
@@ -200,6 +209,7 @@ class SyncDeadline(Clock):
         self._fired = False
         self._socket: socket.socket | None = None
         self._own: socket.socket | None = None
+        self._guard: SyncGuard | None = None
 
     def __enter__(self) -> SyncDeadline:
         self._alarm.start(self)
@@ -215,8 +225,13 @@ class SyncDeadline(Clock):
         if self._fired and (exc is None or isinstance(exc, Exception)):
             raise TimeLimitError from exc
 
-    def extensions(self, connect_timeout: float) -> dict[str, Any]:
-        return {**super().extensions(connect_timeout), "trace": self._trace}
+    def extensions(self, connect_timeout: float, guard: SyncGuard | None = None) -> dict[str, Any]:
+        """The request extensions of httpx that keep one exchange within the rest of the time, in seconds.
+
+        ``guard`` looks at the connection of this exchange.
+        """
+        self._guard = guard
+        return {**self._timeouts(connect_timeout), "trace": self._trace}
 
     def watch(self, stream: Any) -> None:
         """Shut down the socket of ``stream`` (an httpcore network stream, or None) when the time is up."""
@@ -232,6 +247,8 @@ class SyncDeadline(Clock):
                 self._shut_down(self._socket)
 
     def _trace(self, event: str, info: Mapping[str, Any]) -> None:
+        if self._guard is not None:
+            self._guard.trace(event, info)
         if not event.endswith("connect_tcp.complete"):
             return
         connection = info["return_value"].get_extra_info("socket")

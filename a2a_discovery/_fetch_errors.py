@@ -12,7 +12,7 @@ import httpx
 from a2a_discovery._redirects import RedirectChain
 from a2a_discovery._response import ResponseHead, retry_after
 from a2a_discovery.errors import FetchError, FetchTimeoutError
-from a2a_discovery.policy import Url
+from a2a_discovery.policy import Url, UrlRefusedError
 from a2a_discovery.reference import WELL_KNOWN_PATH
 
 # What OpenSSL calls bytes that are no TLS record, over its versions.
@@ -73,6 +73,8 @@ def _status_message(url: Url, head: ResponseHead, first_bytes: bytes) -> str:
 
 def failure_message(url: Url, exc: Exception) -> str:
     """Why there was no answer; no text of ``exc`` that could quote a request header gets in."""
+    if isinstance(exc, UrlRefusedError):
+        return f"it is not called: {exc}"
     address = f"{url.host}:{url.port}"
     causes = list(_causes(exc))
     kinds = tuple(type(c) for c in causes)

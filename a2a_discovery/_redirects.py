@@ -22,12 +22,16 @@ class RedirectChain:
     """
 
     def __init__(self, url: str, policy: UrlPolicy, max_redirects: int) -> None:
-        """Raises FetchError when ``url`` is no http or https URL."""
+        """Raises FetchError when ``url`` is no http or https URL, or ``policy`` lets nobody fetch it."""
         self.requested = self.current = read_url(url)
         self.redirects: list[str] = []
         self.at_origin = True
-        self._policy = policy
+        self._policy = policy if policy.origin is not None else policy.within(str(self.requested))
         self._max_redirects = max_redirects
+        try:
+            self._policy.check_requested(self.requested)
+        except UrlRefusedError as exc:
+            raise self.error(f"it is not called: {exc}") from exc
 
     def follow(self, head: ResponseHead) -> None:
         """Go to the Location of a redirect (RFC 9110 §10.2.2); raises FetchError when it must not be followed."""

@@ -10,6 +10,7 @@ from a2a_discovery import protojson
 from a2a_discovery._advice import note_advice
 from a2a_discovery._legacy import note_legacy
 from a2a_discovery.errors import CardError
+from a2a_discovery.policy import UrlPolicy
 from a2a_discovery.problems import Findings, Problem
 from a2a_discovery.types import AgentCard
 
@@ -57,30 +58,35 @@ def parse_card(data: bytes | str | Mapping[str, Any], *, strict: bool = True) ->
     card = protojson.read(AgentCard, document, text, need=True)
     if card is not None:
         return card
-    card, findings = _examine(document, text)
+    card, findings = _examine(document, text, UrlPolicy())
     if card is None or (strict and not findings.valid):
         raise CardError(findings.problems, subject=_SUBJECT)
     return card
 
 
-def inspect_card(data: bytes | str | Mapping[str, Any]) -> CardReport:
+def inspect_card(data: bytes | str | Mapping[str, Any], *, card_url: str | None = None) -> CardReport:
     """Read a card and say all that is wrong with it, warnings included; never raises on a bad card.
 
     Args:
         data: JSON text in UTF-8, or the object decoded from it; at most 16 MiB of text.
+        card_url: the http or https URL that the card came from, which tells more about the URLs in it.
+
+    Raises:
+        ValueError: ``card_url`` is no such URL.
     """
+    policy = UrlPolicy().within(card_url)
     try:
         document, text = protojson.decode(data, max_bytes=MAX_CARD_BYTES, subject=_SUBJECT)
     except CardError as exc:
         return CardReport(None, exc.problems)
-    card, findings = _examine(document, text)
+    card, findings = _examine(document, text, policy)
     return CardReport(card if findings.valid else None, tuple(findings.problems))
 
 
-def _examine(document: Any, text: bytes | None) -> tuple[AgentCard | None, Findings]:
+def _examine(document: Any, text: bytes | None, policy: UrlPolicy) -> tuple[AgentCard | None, Findings]:
     findings = Findings()
     card = protojson.diagnose(AgentCard, document, text, findings, need=True)
     if card is not None and not findings.full("error"):
         note_legacy(document, findings)
-        note_advice(document, findings)
+        note_advice(document, findings, policy)
     return card, findings

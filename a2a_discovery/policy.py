@@ -6,189 +6,66 @@ nothing else, over a transport that nobody on the way can read or change.
 
 from __future__ import annotations
 
-import ipaddress
-import re
-import unicodedata
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
-from a2a_discovery.errors import A2ADiscoveryError
-
-# Space and controls end or split a request line, a backslash is a slash to some parsers, the rest is no URL character
-# (RFC 3986 §2).
-_FORBIDDEN = re.compile(r'[\x00-\x20\x7f-\xa0\\<>"`{}|^]')
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/?#]*))?([^?#]*)(\?[^#]*)?(#.*)?", re.DOTALL)
-# A bracketed IPv6 address, or a name or IPv4 address: nothing before, between or behind (RFC 3986 §3.2.2).
-_AUTHORITY = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:@/?#%]+))(?::([0-9]{0,5}))?")
-# Letters, digits, hyphens and underscores, and what is not ASCII (RFC 1035 §2.3.4; the rest of IDNA is for the lookup).
-_LABEL = re.compile(r"[^\x00-\x2c./:-@\[-^`{-\x7f]{1,63}")
-# Some lookups read such a name as an IPv4 address in another notation: 0x7f.1 (the URL standard's "ends in a number").
-_NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
-_DEFAULT_PORTS = {"http": 80, "https": 443}
-
-
-class UrlRefusedError(A2ADiscoveryError):
-    """A URL that must not be called; the message is the reason, without the URL itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class Url:
-    """A URL, taken apart: ``scheme`` and ``host`` in lower case, ``port`` always given, ``rest`` from the path on."""
-
-    scheme: str
-    host: str
-    port: int
-    rest: str
-
-    @property
-    def origin(self) -> tuple[str, str, int]:
-        """What two URLs share when they are of one origin (RFC 6454 §4)."""
-        return (self.scheme, self.host, self.port)
-
-    @property
-    def is_loopback(self) -> bool:
-        """Whether the host is this machine, by name or number (RFC 6761 §6.3, RFC 1122 §3.2.1.3, RFC 4291 §2.5.3)."""
-        name = self.host.removesuffix(".")
-        if name == "localhost" or name.endswith(".localhost"):
-            return True
-        address = _ip(name)
-        return address is not None and _plain(address).is_loopback
-
-    def without_query(self) -> str:
-        """The URL up to its path, fit for a log: a query may hold a key."""
-        return str(self).partition("?")[0]
-
-    def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        port = "" if _DEFAULT_PORTS.get(self.scheme) == self.port else f":{self.port}"
-        return f"{self.scheme}://{host}{port}{self.rest}"
-
-
-def parse_url(url: str) -> Url:
-    """Take an absolute http or https URL apart (RFC 3986), whether or not it may be called.
-
-    Raises:
-        UrlRefusedError: it is no such URL, or it hides where it leads to (userinfo, control characters, no host).
-    """
-    if _FORBIDDEN.search(url):
-        raise UrlRefusedError("it holds a space, a control character or another character that no URL may hold")
-    parts = _URL.fullmatch(url)
-    if parts is None:
-        raise UrlRefusedError("it is not absolute: write https://host/path")
-    scheme, authority = parts[1].lower(), parts[2]
-    if scheme not in _DEFAULT_PORTS:
-        raise UrlRefusedError(f"its scheme is {scheme!r}: only https, and http on this machine, is called")
-    if not authority:
-        raise UrlRefusedError("it names no host")
-    if "@" in authority:
-        raise UrlRefusedError("it holds a user name or password: credentials do not belong into a URL")
-    host, port = _split_authority(authority)
-    rest = parts[3] + (parts[4] if parts[4] not in (None, "?") else "")
-    return Url(scheme, host, _DEFAULT_PORTS[scheme] if port is None else port, rest)
-
-
-def parse_grpc_address(address: str) -> tuple[Url, str | None]:
-    """Take a gRPC address apart: ``host:port``, or one of the URL forms that mean the same.
-
-    ``https://host``, ``grpcs://host`` and ``dns:///host`` are read too, since they are unambiguous; so is a host
-    without a port, which is 443 to gRPC. The result's scheme is ``http`` where no TLS is to be used: on loopback,
-    unless the address asks for TLS. A path is ignored; the second value then says so.
-
-    Raises:
-        UrlRefusedError: it is no such address, or it hides where it leads to.
-    """
-    if _FORBIDDEN.search(address):
-        raise UrlRefusedError("it holds a space, a control character or another character that no address may hold")
-    scheme, separator, authority = address.partition("://")
-    scheme = scheme.lower()
-    if not separator:
-        scheme, authority = "", address.removeprefix("dns:")
-    elif scheme == "dns":
-        # dns://[authority]/host:port: a name server of the card's choice is not asked.
-        if not authority.startswith("/"):
-            raise UrlRefusedError("it names a DNS server of its own: write host:port")
-        authority = authority[1:]
-    elif scheme not in ("http", "https", "grpc", "grpcs"):
-        raise UrlRefusedError(f"its scheme is {scheme!r}: a gRPC address is host:port")
-    authority, slash, path = authority.partition("/")
-    if any(mark in authority for mark in "@?#"):
-        raise UrlRefusedError("it holds more than a host and a port: write host:port")
-    if authority.endswith(":") and not separator:
-        raise UrlRefusedError("its port is missing: write host:port")
-    host, port = _split_authority(authority)
-    url = Url("https", host, 443 if port is None else port, "")
-    plain = scheme == "http" or (scheme not in ("https", "grpcs") and url.is_loopback)
-    if plain:
-        url = Url("http", url.host, 80 if port is None and scheme == "http" else url.port, "")
-    note = f"a gRPC address is host:port; the path {slash + path!r} is ignored" if path else None
-    return url, note
-
-
-def interface_address(binding: str, url: str) -> Url:
-    """Where an interface's ``url`` leads, by its binding.
-
-    Raises:
-        UrlRefusedError: it cannot be read.
-    """
-    return parse_grpc_address(url)[0] if binding == "GRPC" else parse_url(url)
-
-
-def _split_authority(authority: str) -> tuple[str, int | None]:
-    """Host in lower case, and port, of ``host[:port]``."""
-    found = _AUTHORITY.fullmatch(authority)
-    if found is None:
-        raise UrlRefusedError("its host or port cannot be read")
-    bracketed, name = found[1], found[2]
-    host = (bracketed or name).lower()
-    address = _ip(host)
-    if bracketed:
-        if not isinstance(address, ipaddress.IPv6Address):
-            raise UrlRefusedError("its host cannot be read: only an IPv6 address stands in brackets")
-    elif address is None:
-        _check_name(host)
-    if address is not None and _plain(address).is_unspecified:
-        raise UrlRefusedError(
-            f"{host} is an address to listen on, not one to call: the agent published its bind address"
-        )
-    port = int(found[3]) if found[3] else None
-    if port is not None and not 0 < port < 65536:
-        raise UrlRefusedError(f"port {port} does not exist")
-    return host, port
-
-
-def _check_name(host: str) -> None:
-    name = host.removesuffix(".")
-    labels = name.split(".")
-    # Another spelling of the same name (full-width digits), or one with invisible or slash-like characters in it, would
-    # be another name here than to the lookup. IDNA has letters, marks and digits only (RFC 5892).
-    plain = unicodedata.is_normalized("NFKC", name) and all(
-        c in "-_." or unicodedata.category(c)[0] in "LMN" for c in name
-    )
-    if len(name) > 253 or not plain or not all(_LABEL.fullmatch(label) for label in labels):
-        raise UrlRefusedError("its host is no name that can be looked up")
-    if labels[-1].isdecimal() or _NUMBER.fullmatch(labels[-1]):
-        raise UrlRefusedError("its host is a number, but no IP address in the usual notation")
-
-
-def _ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        return ipaddress.ip_address(host)
-    except ValueError:
-        return None
-
-
-def _plain(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """The IPv4 address that an IPv6 address stands for (::ffff:127.0.0.1), or the address itself."""
-    return (address.ipv4_mapped or address) if isinstance(address, ipaddress.IPv6Address) else address
+from a2a_discovery._addresses import special_kind
+from a2a_discovery._urls import (
+    Url as Url,
+    UrlRefusedError as UrlRefusedError,
+    interface_address as interface_address,
+    ip_address,
+    parse_grpc_address as parse_grpc_address,
+    parse_url as parse_url,
+    split_authority,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class UrlPolicy:
-    """Where a card may send us: https anywhere, http on loopback only.
+    """Where a card may send us: https anywhere, http on loopback only, and what else is asked for.
 
-    ``allow_http=True`` lets plain http go anywhere, for a network that is private as a whole.
+    For the cards of strangers, ``UrlPolicy(deny_private=True)`` keeps a client out of its own network.
+
+    Attributes:
+        allow_http: plain http may go anywhere, for a network that is private as a whole.
+        same_origin: only the origin that the card came from is called (RFC 6454 §4); over gRPC, which has ports of its
+            own, the same host. The origin is what ``within`` is told; a fetch keeps to the origin that it begins at.
+        allow_hosts: only these hosts are called: ``"agent.example"``, ``"*.agent.example"`` for all names below it, IP
+            addresses, each with or without ``:port``; kept as a sorted tuple. None for all hosts. It allows no plain
+            http, and nothing that ``deny_private`` refuses.
+        deny_private: only public addresses are called. An address in the URL is looked at by ``check``; those of a name
+            when the connection is made, where another answer of the name lookup comes too late.
+        origin: where the card came from, as ``within`` sets it.
+
+    Raises:
+        ValueError: an entry of ``allow_hosts`` is no host.
     """
 
     allow_http: bool = False
+    same_origin: bool = False
+    allow_hosts: Iterable[str] | None = None
+    deny_private: bool = False
+    origin: Url | None = None
+
+    def __post_init__(self) -> None:
+        if self.allow_hosts is not None:
+            hosts = [self.allow_hosts] if isinstance(self.allow_hosts, str) else self.allow_hosts
+            object.__setattr__(self, "allow_hosts", tuple(sorted({_checked_entry(host) for host in hosts})))
+
+    def within(self, card_url: str | None) -> UrlPolicy:
+        """The same policy for a card that came from ``card_url``; None changes nothing.
+
+        Raises:
+            ValueError: ``card_url`` is no absolute http or https URL.
+        """
+        if card_url is None:
+            return self
+        try:
+            url = parse_url(card_url)
+        except UrlRefusedError as exc:
+            raise ValueError(f"card_url is no URL that a card can come from: {exc}") from exc
+        return replace(self, origin=Url(*url.origin, ""))
 
     def check(self, url: Url) -> None:
         """Let ``url`` be called, or say why not.
@@ -196,8 +73,7 @@ class UrlPolicy:
         Raises:
             UrlRefusedError: it must not be called.
         """
-        if url.scheme == "http" and not url.is_loopback and not self.allow_http:
-            raise UrlRefusedError(f"{url.host} is not this machine, so it has to be called with TLS (https)")
+        self._check(url, over_grpc=False)
 
     def check_address(self, binding: str, url: str) -> str | None:
         """Let an interface's ``url`` be called over ``binding``, or say why not; the result is a remark, or None.
@@ -209,8 +85,82 @@ class UrlPolicy:
         """
         if binding == "GRPC":
             address, remark = parse_grpc_address(url)
-            self.check(address)
+            self._check(address, over_grpc=True)
             return remark
         if binding in ("JSONRPC", "HTTP+JSON"):
             self.check(parse_url(url))
         return None
+
+    def check_requested(self, url: Url) -> None:
+        """The same for a URL that the caller wrote, who decides about plain http.
+
+        Raises:
+            UrlRefusedError: it must not be called.
+        """
+        replace(self, allow_http=True).check(url)
+
+    def check_peer(self, host: str, address: str) -> None:
+        """Let a connection to ``host`` be made to ``address``, an IP address in text.
+
+        Raises:
+            UrlRefusedError: it must not be called.
+        """
+        if not self.deny_private:
+            return
+        parsed = ip_address(address)
+        kind = "nothing that can be looked at" if parsed is None else special_kind(parsed)
+        if kind is not None:
+            at = "is" if parsed == ip_address(host) else f"is at {address},"
+            raise UrlRefusedError(f"{host} {at} {kind}, and only public addresses are called (deny_private)")
+
+    def _check(self, url: Url, *, over_grpc: bool) -> None:
+        if url.scheme == "http" and not url.is_loopback and not self.allow_http:
+            if not over_grpc and self.origin and self.origin.scheme == "https" and self._is_same_host(url):
+                raise UrlRefusedError(
+                    "the card came over https and names plain http of the same host: its server probably ignores "
+                    "X-Forwarded-Proto, which the proxy before it sends"
+                )
+            raise UrlRefusedError(f"{url.host} is not this machine, so it has to be called with TLS (https)")
+        if self.same_origin and self.origin is None:
+            raise UrlRefusedError("same_origin is asked for, but not known where the card came from: give card_url")
+        if self.same_origin and not (self._is_same_host(url) if over_grpc else self._is_same(url)):
+            raise UrlRefusedError(f"it leaves {self.origin}, and same_origin is asked for")
+        if self.allow_hosts is not None and not any(_allows(entry, url) for entry in self.allow_hosts):
+            raise UrlRefusedError(f"{url.host}:{url.port} is not among the hosts that may be called (allow_hosts)")
+        if self.deny_private and (ip_address(url.host) or url.is_loopback):
+            self.check_peer(url.host, "127.0.0.1" if ip_address(url.host) is None else url.host)
+
+    def _is_same(self, url: Url) -> bool:
+        return self._is_same_host(url) and self.origin is not None and url.origin[::2] == self.origin.origin[::2]
+
+    def _is_same_host(self, url: Url) -> bool:
+        return self.origin is not None and _spelling(url.host) == _spelling(self.origin.host)
+
+
+def _spelling(host: str) -> str:
+    return str(ip_address(host) or host.removesuffix("."))
+
+
+def _checked_entry(entry: str) -> str:
+    text = entry.lower()
+    try:
+        _parts(text)
+    except UrlRefusedError as exc:
+        raise ValueError(f"{entry!r} in allow_hosts is no host: {exc}") from exc
+    return text
+
+
+def _parts(entry: str) -> tuple[bool, str, int | None]:
+    """Whether names below it are meant, the host, and the port, of an entry of ``allow_hosts``."""
+    below = entry.startswith("*.")
+    host = entry.removeprefix("*.")
+    found, port = (host, None) if ip_address(host) else split_authority(host)
+    if below and ip_address(found):
+        raise UrlRefusedError("there are no names below an address")
+    return below, _spelling(found), port
+
+
+def _allows(entry: str, url: Url) -> bool:
+    below, host, port = _parts(entry)
+    name = _spelling(url.host)
+    return port in (None, url.port) and (name.endswith(f".{host}") if below else name == host)

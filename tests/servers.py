@@ -161,13 +161,14 @@ class Server:
 
 
 def certificate(directory: Path) -> tuple[ssl.SSLContext, Path]:
-    """A server's TLS context for 127.0.0.1, and the file that makes a client trust it."""
+    """A server's TLS context for 127.0.0.1 and agent.test, and the file that makes a client trust it."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a2a-discovery tests")])
+    names = [x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName("agent.test")]
     now = datetime.datetime.now(datetime.UTC)
     built = (
         x509.CertificateBuilder()
@@ -177,7 +178,7 @@ def certificate(directory: Path) -> tuple[ssl.SSLContext, Path]:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(days=1))
         .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
+        .add_extension(x509.SubjectAlternativeName(names), False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
         .sign(key, hashes.SHA256())
     )

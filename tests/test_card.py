@@ -291,3 +291,13 @@ def test_decoded_documents_with_what_json_has_not(value: Any) -> None:
     assert all(p.path.startswith("capabilities.extensions[0].params") for p in report.errors)
     assert inspect_card(changed(name=value)).card is None
     assert inspect_card(changed(securitySchemes={"\ud800": {}})).card is None
+
+
+def test_the_report_knows_where_the_card_came_from() -> None:
+    data = changed(
+        supportedInterfaces=[{"url": "http://a.test", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]
+    )
+    (warning,) = inspect_card(data, card_url="https://a.test/card.json").warnings
+    assert warning.path == "supportedInterfaces[0].url" and "X-Forwarded-Proto" in warning.message
+    (warning,) = inspect_card(data, card_url="https://b.test/card.json").warnings
+    assert "X-Forwarded-Proto" not in warning.message

@@ -72,6 +72,14 @@ def test_the_policy_decides_about_the_url() -> None:
     assert select_interface(interfaces, policy=UrlPolicy(allow_http=True)).index == 0
 
 
+def test_the_policy_knows_where_the_card_came_from() -> None:
+    interfaces = card(("http://a.test", "JSONRPC", "1.0"), ("https://b.test", "JSONRPC", "1.0"))
+    selection = select_interface(interfaces, policy=UrlPolicy().within("https://a.test/card.json"))
+    assert selection.index == 1 and "X-Forwarded-Proto" in selection.skipped[0].reason
+    with pytest.raises(NoSupportedInterfaceError, match="and same_origin is asked for"):
+        select_interface(interfaces, policy=UrlPolicy(same_origin=True).within("https://a.test/card.json"))
+
+
 def test_the_selection_is_a_copy() -> None:
     interfaces = card(("https://a.test", "JSONRPC", "1.0"))
     before = copy.deepcopy(interfaces)

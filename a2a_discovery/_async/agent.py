@@ -90,6 +90,7 @@ class AsyncAgent(AsyncOperations):
         retries: int = 0,
     ) -> None:
         checked_limits(connect_timeout=connect_timeout, timeout=timeout, idle_timeout=idle_timeout)
+        policy = (UrlPolicy() if policy is None else policy).within(card_url)
         self._card = AgentCard()
         self._card.CopyFrom(as_message(card, AgentCard))
         self._extensions = tuple(extensions)

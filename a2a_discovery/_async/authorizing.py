@@ -29,12 +29,12 @@ class Authorizer:
         card: AgentCard,
         store: CredentialStore | None,
         card_url: Url | None,
-        policy: UrlPolicy | None,
+        policy: UrlPolicy,
         *,
         connect_timeout: float,
     ) -> None:
         self._demands = Demands(card, store or CredentialStore(), card_url)
-        self._tokens = TokenSource(self._demands.store.tokens, policy or UrlPolicy(), connect_timeout=connect_timeout)
+        self._tokens = TokenSource(self._demands.store.tokens, policy, connect_timeout=connect_timeout)
         self._anonymous = store is None and not card.security_requirements
 
     async def aclose(self) -> None:

@@ -13,6 +13,7 @@ from a2a_discovery import _call_errors
 from a2a_discovery._async.bodies import read_body
 from a2a_discovery._authorization import SecretUrl
 from a2a_discovery._deadline import AsyncAlarm, AsyncDeadline, AsyncSlots, Clock, TimeLimitError
+from a2a_discovery._guard import AsyncGuard
 from a2a_discovery._operation import Operation
 from a2a_discovery._response import BodyError, ResponseHead
 from a2a_discovery._service_params import USER_AGENT
@@ -20,7 +21,7 @@ from a2a_discovery._watch import AsyncWatch, async_hang_up
 from a2a_discovery.bindings import faults, sse
 from a2a_discovery.bindings.http import JsonRpcWire, Outgoing, RestWire, Wire
 from a2a_discovery.errors import A2ADiscoveryError, A2AError, InvalidAgentResponseError, TransportError
-from a2a_discovery.policy import parse_url
+from a2a_discovery.policy import UrlPolicy, UrlRefusedError, parse_url
 
 MAX_RESPONSE_BYTES = 64 * 1024 * 1024
 # httpx's pool looks at every waiting request each time that one begins or ends; with a thousand it does little else.
@@ -36,17 +37,26 @@ class HttpTransport:
         url: the interface's URL.
         client: sends the requests; stays open.
         own_client: whether it is the agent's own, which brings no headers, cookies or params with it.
+        policy: which addresses may be called.
         connect_timeout: seconds for one connection, TLS included.
     """
 
     def __init__(
-        self, binding: str, url: str, client: httpx.AsyncClient, *, own_client: bool, connect_timeout: float
+        self,
+        binding: str,
+        url: str,
+        client: httpx.AsyncClient,
+        *,
+        own_client: bool,
+        policy: UrlPolicy,
+        connect_timeout: float,
     ) -> None:
         self._wire: Wire = JsonRpcWire(url) if binding == "JSONRPC" else RestWire(url)
         self._url = parse_url(url)
         self._endpoint, self._endpoint_text = httpx.URL(url), url
         self._client = client
         self._own_client = own_client
+        self._policy = policy
         self._connect_timeout = connect_timeout
         self._alarm = AsyncAlarm()
         self._slots = AsyncSlots(MAX_CALLS)
@@ -62,10 +72,13 @@ class HttpTransport:
         answered = False
         try:
             async with self._limit(timeout) as deadline, self._slots:
-                extensions = deadline.extensions(self._connect_timeout)
+                guard = self._guard()
+                extensions = deadline.extensions(self._connect_timeout, guard)
                 response = await self._send(outgoing, params, query, "gzip", extensions)
                 answered = True
                 try:
+                    if guard is not None:
+                        await guard.check_answer(response)
                     deadline.watch(response.extensions.get("network_stream"))
                     head, body = await self._read(response, MAX_RESPONSE_BYTES, deadline)
                 finally:
@@ -74,6 +87,8 @@ class HttpTransport:
             raise _call_errors.unary_timeout(self._url, timeout) from exc
         except httpx.TimeoutException as exc:
             raise self._timeout(exc, timeout, expired=deadline.expired) from exc
+        except UrlRefusedError as exc:
+            raise _call_errors.http_error(self._url, exc, answered=answered) from exc
         except A2ADiscoveryError:
             raise
         except Exception as exc:
@@ -119,16 +134,22 @@ class HttpTransport:
             await response.aclose()
 
     async def _open(self, outgoing: Outgoing, params: Mapping[str, str], query: str, idle: float) -> httpx.Response:
+        answered = False
         try:
             async with self._limit(idle) as deadline:
-                extensions = deadline.extensions(self._connect_timeout)
-                return await self._send(outgoing, params, query, "identity", extensions)
+                guard = self._guard()
+                extensions = deadline.extensions(self._connect_timeout, guard)
+                response = await self._send(outgoing, params, query, "identity", extensions)
+                answered = True
+                if guard is not None:
+                    await guard.check_answer(response)
+                return response
         except (httpx.TimeoutException, TimeLimitError) as exc:
             if isinstance(exc, httpx.ConnectTimeout) and not deadline.expired:
                 raise _call_errors.connect_timeout(self._url, self._connect_timeout) from exc
             raise _call_errors.idle_timeout(self._url, idle) from exc
         except Exception as exc:
-            raise _call_errors.http_error(self._url, exc, answered=False) from exc
+            raise _call_errors.http_error(self._url, exc, answered=answered) from exc
 
     async def aclose(self) -> None:
         """End what runs in the background; the client stays open."""
@@ -136,6 +157,9 @@ class HttpTransport:
 
     def _limit(self, seconds: float) -> AsyncDeadline:
         return AsyncDeadline(seconds, self._alarm, tls=self._url.scheme == "https")
+
+    def _guard(self) -> AsyncGuard | None:
+        return AsyncGuard.of(self._policy, self._url, own_client=self._own_client)
 
     async def _send(
         self, outgoing: Outgoing, params: Mapping[str, str], query: str, coding: str, extensions: dict[str, Any]

@@ -23,6 +23,7 @@ from a2a_discovery._grants import (
     read_token,
     token_form,
 )
+from a2a_discovery._guard import AsyncGuard, async_transport
 from a2a_discovery._response import BodyError
 from a2a_discovery._tokens import Token, TokenCache
 from a2a_discovery.errors import FetchError, TokenError
@@ -121,9 +122,10 @@ class TokenSource:
         url = parse_url(form.url)
         try:
             self._policy.check(url)
+            jar = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
             async with (
                 AsyncDeadline(_TIMEOUT, self._alarm) as deadline,
-                httpx.AsyncClient(cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[]))) as client,
+                httpx.AsyncClient(cookies=jar, transport=async_transport(self._policy)) as client,
             ):
                 return await self._exchange(client, url, form, deadline)
         except UrlRefusedError as exc:
@@ -145,7 +147,8 @@ class TokenSource:
             "Accept-Encoding": "gzip",
             "User-Agent": "a2a-discovery",
         }
-        extensions = deadline.extensions(self._connect_timeout)
+        guard = AsyncGuard.of(self._policy, url, own_client=True)
+        extensions = deadline.extensions(self._connect_timeout, guard)
         request = httpx.Request("POST", str(url), headers=headers, content=form.body, extensions=extensions)
         response = await client.send(request, stream=True, follow_redirects=False)
         try:

@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 
 from a2a_discovery._sync.http import HttpTransport
+from a2a_discovery._guard import sync_transport
 from a2a_discovery._requirements import Destination
 from a2a_discovery.errors import MissingExtraError, NoSupportedInterfaceError, TransportError
 from a2a_discovery.extensions import HEADER, declared
@@ -54,7 +55,7 @@ class Connections:
         card: AgentCard,
         *,
         support: Support | None,
-        policy: UrlPolicy | None,
+        policy: UrlPolicy,
         client: httpx.Client | None,
         channel: Any,
         connect_timeout: float,
@@ -71,13 +72,15 @@ class Connections:
         self._unreachable: dict[int, str] = {}
         self._clients: dict[ClientCertificate | None, httpx.Client] = {}
         self._transports: dict[tuple[int, ClientCertificate | None], Any] = {}
+        self._closed = False
         self.current = self._select()
 
     def close(self) -> None:
         """Close the connections; a client or channel that was passed in stays open."""
-        for transport in self._transports.values():
+        self._closed = True
+        for transport in list(self._transports.values()):
             transport.close()
-        for client in self._clients.values():
+        for client in list(self._clients.values()):
             client.close()
 
     @property
@@ -86,13 +89,16 @@ class Connections:
         return () if self._given_client is None else declared(self._given_client.headers.get_list(HEADER))
 
     def transport(self, connection: Connection, certificate: ClientCertificate | None) -> Any:
-        """What makes the calls over ``connection``, presenting ``certificate``."""
+        """What makes the calls over ``connection``, presenting ``certificate``; raises TransportError once closed."""
         key = (connection.selection.index, certificate)
         transport = self._transports.get(key)
         if transport is None:
             with self._lock:
                 transport = self._transports.get(key)
                 if transport is None:
+                    if self._closed:
+                        url = connection.destination.url.without_query()
+                        raise TransportError("the agent is closed", url=url, sent=False)
                     transport = self._transports[key] = self._open(connection, certificate)
         return transport
 
@@ -123,12 +129,15 @@ class Connections:
     def _open(self, connection: Connection, certificate: ClientCertificate | None) -> Any:
         interface = connection.selection.interface
         if interface.protocol_binding == "GRPC":
-            return _grpc_transport()(interface.url, self._channel, certificate, connect_timeout=self._connect_timeout)
+            return _grpc_transport()(
+                interface.url, self._channel, certificate, policy=self._policy, connect_timeout=self._connect_timeout
+            )
         return HttpTransport(
             interface.protocol_binding,
             interface.url,
             self._given_client or self._client(certificate),
             own_client=self._given_client is None,
+            policy=self._policy,
             connect_timeout=self._connect_timeout,
         )
 
@@ -137,12 +146,14 @@ class Connections:
             context = httpx.create_ssl_context()
             if certificate is not None:
                 certificate.load_into(context)
+            # Streams stay open for long, and must not keep other calls from being made.
+            limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
             self._clients[certificate] = httpx.Client(
                 verify=context,
                 # Without a jar no server is recognised again by what another one set.
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-                # Streams stay open for long, and must not keep other calls from being made.
-                limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
+                limits=limits,
+                transport=sync_transport(self._policy, limits=limits, verify=context),
             )
         return self._clients[certificate]
 

@@ -5,22 +5,24 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Callable, Mapping
 from typing import Any
 
 import grpc
+import httpx
 from google.protobuf.message import Message
 
 from a2a_discovery import _call_errors
 from a2a_discovery._channels import END, sync_channel, sync_reader
-from a2a_discovery._deadline import SyncAlarm
+from a2a_discovery._deadline import SyncAlarm, SyncSlots
 from a2a_discovery._gen.operations import OPERATIONS
+from a2a_discovery._guard import sync_lookup
 from a2a_discovery._operation import Operation
 from a2a_discovery._watch import SyncWatch
 from a2a_discovery.bindings import answers
 from a2a_discovery.bindings.grpc import STATUS_DETAILS, decode_error, encode_metadata
 from a2a_discovery.errors import A2ADiscoveryError, TransportError
-from a2a_discovery.policy import parse_grpc_address
+from a2a_discovery.policy import Url, UrlPolicy, parse_grpc_address
 from a2a_discovery.security import ClientCertificate
 
 
@@ -31,23 +33,65 @@ class GrpcTransport:
         url: the interface's address.
         channel: makes the calls, and stays open; by default there is one of the transport's own.
         certificate: what a channel of the transport's own presents.
+        policy: which addresses may be called, where the channel is the transport's own.
         connect_timeout: seconds for one try to connect, where the channel is the transport's own.
     """
 
     def __init__(
-        self, url: str, channel: Any = None, certificate: ClientCertificate | None = None, *, connect_timeout: float
+        self,
+        url: str,
+        channel: Any = None,
+        certificate: ClientCertificate | None = None,
+        *,
+        policy: UrlPolicy,
+        connect_timeout: float,
     ) -> None:
         self._url, _ = parse_grpc_address(url)
         self._own_channel = channel is None
-        self._connect_timeout = connect_timeout if channel is None else None
-        self._channel = sync_channel(self._url, connect_timeout, certificate) if channel is None else channel
+        self._certificate = certificate
+        self._policy = policy
+        self._connect_timeout = connect_timeout
         self._alarm = SyncAlarm()
-        self._calls = {name: self._callable(operation) for name, operation in OPERATIONS.items()}
+        self._opening = SyncSlots(1)
+        self._looks_up = channel is None and policy.deny_private
+        self._ready = not self._looks_up
+        self._closed = False
+        self._addresses: frozenset[str] = frozenset()
+        self._channel: Any = None
+        if self._ready:
+            self._use(sync_channel(self._url, connect_timeout, certificate) if channel is None else channel)
 
-    def _callable(self, operation: Operation) -> Any:
-        make = self._channel.unary_stream if operation.streaming else self._channel.unary_unary
-        # Answers are read here, where a failure can be told.
-        return make(operation.grpc_path, request_serializer=operation.request.SerializeToString)
+    def _use(self, channel: Any) -> None:
+        self._channel = channel
+        self._calls = {name: _callable(channel, operation) for name, operation in OPERATIONS.items()}
+
+    def _look_up(self, seconds: float, late: Callable[[Url, float], TransportError]) -> None:
+        """Have a channel to addresses that may be called and to no others: gRPC's own lookup could find others.
+
+        Raises:
+            TransportError: there are none; ``late`` makes the one that says that the call's ``seconds`` are over.
+        """
+        with self._opening:
+            if self._ready:
+                return
+            if self._closed:
+                raise TransportError("the channel is closed", url=str(self._url), sent=False)
+            try:
+                found = sync_lookup(self._url.host, self._url.port, min(seconds, self._connect_timeout))
+                for address in found:
+                    self._policy.check_peer(self._url.host, address)
+            except httpx.ConnectTimeout as exc:
+                if seconds < self._connect_timeout:
+                    raise late(self._url, seconds) from exc
+                raise _call_errors.connect_timeout(self._url, self._connect_timeout) from exc
+            except Exception as exc:
+                raise _call_errors.http_error(self._url, exc, answered=False) from exc
+            if self._addresses != frozenset(found):
+                if self._channel is not None:
+                    self._channel.close()
+                self._use(sync_channel(self._url, self._connect_timeout, self._certificate, found))
+                self._addresses = frozenset(found)
+            self._ready = True
 
     def unary(
         self,
@@ -60,9 +104,11 @@ class GrpcTransport:
         """One call with one answer, within ``timeout`` seconds; raises A2AError and TransportError."""
         end = time.monotonic() + timeout
         metadata = encode_metadata(params)
+        if not self._ready:
+            self._look_up(timeout, _call_errors.unary_timeout)
         call = self._calls[operation.name]
         try:
-            data = call(request, timeout=timeout, metadata=metadata)
+            data = call(request, timeout=end - time.monotonic(), metadata=metadata)
         except grpc.RpcError as exc:
             if exc.code() is grpc.StatusCode.DEADLINE_EXCEEDED and time.monotonic() >= end - 0.05:
                 raise _call_errors.unary_timeout(self._url, timeout) from exc
@@ -83,6 +129,8 @@ class GrpcTransport:
     ) -> Generator[Any, None]:
         """One call with a stream of answers, at most ``idle`` seconds apart; raises A2AError and TransportError."""
         metadata = encode_metadata(params)
+        if not self._ready:
+            self._look_up(idle, _call_errors.idle_timeout)
         try:
             call = self._calls[operation.name](request, metadata=metadata)
         except Exception as exc:
@@ -113,7 +161,8 @@ class GrpcTransport:
 
     def close(self) -> None:
         """Close the channel, unless it was passed in."""
-        if self._own_channel:
+        self._closed = True
+        if self._own_channel and self._channel is not None:
             self._channel.close()
         self._alarm.close()
 
@@ -122,7 +171,10 @@ class GrpcTransport:
         metadata = [(name, value) for name, value in exc.trailing_metadata() or ()]
         said_by_the_agent = any(name in (STATUS_DETAILS, "retry-after") for name, _ in metadata)
         if not said_by_the_agent and _call_errors.is_grpcs_own(code.name, text):
-            return _call_errors.grpc_error(self._url, text, self._connect_timeout)
+            error = _call_errors.grpc_error(self._url, text, self._connect_timeout if self._own_channel else None)
+            # The host may have moved.
+            self._ready = error.sent or not self._looks_up
+            return error
         return decode_error(code.name, text, metadata)
 
     def _failure(self, exc: Exception) -> TransportError:
@@ -134,3 +186,9 @@ class GrpcTransport:
         if task is None or task.cancelling():
             return exc
         return TransportError("the channel was closed during the call", url=str(self._url))
+
+
+def _callable(channel: Any, operation: Operation) -> Any:
+    make = channel.unary_stream if operation.streaming else channel.unary_unary
+    # Answers are read here, where a failure can be told.
+    return make(operation.grpc_path, request_serializer=operation.request.SerializeToString)

@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
+from typing import Any
 
 import httpx
 
 from a2a_discovery import _service_params
 from a2a_discovery._deadline import SyncAlarm, SyncDeadline, TimeLimitError
 from a2a_discovery._fetch_errors import connection_error, status_error, timeout_error, web_page_error
+from a2a_discovery._guard import SyncGuard, sync_transport
 from a2a_discovery._redirects import RedirectChain
 from a2a_discovery._response import FIRST_BYTES, BodyError, BodyReader, ResponseHead
 from a2a_discovery._retry import checked_limits
@@ -40,7 +42,8 @@ class CardResolver:
         client: sends the requests, with its own headers, cookies, params and auth, and stays open; by default there is
             one of the resolver's own. Its event hooks and TLS client certificate go along wherever redirects lead.
         headers: further request headers, most often credentials.
-        policy: where redirects may lead.
+        policy: where redirects may lead. Its ``allow_hosts`` and ``deny_private`` are about the URL asked for too, and
+            ``same_origin`` keeps to that one's origin, unless the policy is already ``within`` another.
         max_bytes: the largest body that is read, counted after decompression.
         connect_timeout: seconds for one connection, TLS included.
         timeout: seconds for the whole fetch, all redirects included.
@@ -62,9 +65,9 @@ class CardResolver:
     ) -> None:
         checked_limits(timeout=timeout, connect_timeout=connect_timeout)
         self._own_client = client is None
-        self._client = client or _new_client()
-        self._headers = httpx.Headers(_service_params.checked(headers or {}))
         self._policy = policy or UrlPolicy()
+        self._client = client or _new_client(self._policy)
+        self._headers = httpx.Headers(_service_params.checked(headers or {}))
         self._max_bytes = max_bytes
         self._connect_timeout = connect_timeout
         self._timeout = timeout
@@ -151,7 +154,13 @@ class CardResolver:
             raise connection_error(chain, exc, head) from exc
 
     def _send(self, chain: RedirectChain, deadline: SyncDeadline) -> httpx.Response:
-        extensions = deadline.extensions(self._connect_timeout)
+        guard = SyncGuard.of(self._policy, chain.current, own_client=self._own_client)
+        response = self._get(chain, deadline.extensions(self._connect_timeout, guard))
+        if guard is not None:
+            guard.check_answer(response)
+        return response
+
+    def _get(self, chain: RedirectChain, extensions: dict[str, Any]) -> httpx.Response:
         url = str(chain.current)
         if not chain.at_origin:
             request = httpx.Request("GET", url, headers=_NEUTRAL_HEADERS, extensions=extensions)
@@ -211,10 +220,12 @@ class CardResolver:
             reader.feed(chunk)
 
 
-def _new_client() -> httpx.Client:
+def _new_client(policy: UrlPolicy) -> httpx.Client:
     # Without kept connections each fetch sees its connection open, which the deadline needs; without a jar no server
     # is recognised again.
+    limits = httpx.Limits(max_keepalive_connections=0)
     return httpx.Client(
-        limits=httpx.Limits(max_keepalive_connections=0),
+        limits=limits,
+        transport=sync_transport(policy, limits=limits),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
     )

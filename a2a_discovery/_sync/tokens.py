@@ -24,6 +24,7 @@ from a2a_discovery._grants import (
     read_token,
     token_form,
 )
+from a2a_discovery._guard import SyncGuard, sync_transport
 from a2a_discovery._response import BodyError
 from a2a_discovery._tokens import Token, TokenCache
 from a2a_discovery.errors import FetchError, TokenError
@@ -122,9 +123,10 @@ class TokenSource:
         url = parse_url(form.url)
         try:
             self._policy.check(url)
+            jar = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
             with (
                 SyncDeadline(_TIMEOUT, self._alarm) as deadline,
-                httpx.Client(cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[]))) as client,
+                httpx.Client(cookies=jar, transport=sync_transport(self._policy)) as client,
             ):
                 return self._exchange(client, url, form, deadline)
         except UrlRefusedError as exc:
@@ -144,7 +146,8 @@ class TokenSource:
             "Accept-Encoding": "gzip",
             "User-Agent": "a2a-discovery",
         }
-        extensions = deadline.extensions(self._connect_timeout)
+        guard = SyncGuard.of(self._policy, url, own_client=True)
+        extensions = deadline.extensions(self._connect_timeout, guard)
         request = httpx.Request("POST", str(url), headers=headers, content=form.body, extensions=extensions)
         response = client.send(request, stream=True, follow_redirects=False)
         try:

@@ -12,8 +12,11 @@ from a2a_discovery import protojson
 from a2a_discovery.card import inspect_card
 from a2a_discovery.cli import draw
 from a2a_discovery.cli.common import (
+    AllowHosts,
+    DenyPrivate,
     Output,
     OutputOption,
+    SameOrigin,
     counted,
     failures,
     hint,
@@ -22,6 +25,7 @@ from a2a_discovery.cli.common import (
     show,
     tell,
     unwritable,
+    url_policy,
     warnings_told,
 )
 from a2a_discovery.cli.load import CommandError, ExitCode, load
@@ -80,12 +84,15 @@ def get(
     agent_card: _AgentCard = None,
     output: OutputOption = Output.text,
     timeout: _Timeout = 15.0,
+    same_origin: SameOrigin = False,
+    allow_host: AllowHosts = None,
+    deny_private: DenyPrivate = False,
 ) -> None:
     """Draw a card, or print its JSON; exit with 1 when it is not valid."""
     with failures():
         wanted = _one_reference(reference, agent_card)
-        document = load(wanted, timeout=timeout)
-        report = inspect_card(document.data)
+        document = load(wanted, timeout=timeout, policy=url_policy(same_origin, allow_host, deny_private))
+        report = inspect_card(document.data, card_url=document.url)
         if report.card is None:
             raise invalid(document.origin, report.errors, wanted)
         if output is Output.json:
@@ -102,11 +109,15 @@ def check(
     agent_card: _AgentCard = None,
     output: OutputOption = Output.text,
     timeout: _Timeout = 15.0,
+    same_origin: SameOrigin = False,
+    allow_host: AllowHosts = None,
+    deny_private: DenyPrivate = False,
 ) -> None:
     """List what is wrong with a card and how to mend it; exit with 1 when it is not valid."""
     with failures():
-        document = load(_one_reference(reference, agent_card), timeout=timeout)
-        report = inspect_card(document.data)
+        policy = url_policy(same_origin, allow_host, deny_private)
+        document = load(_one_reference(reference, agent_card), timeout=timeout, policy=policy)
+        report = inspect_card(document.data, card_url=document.url)
         if output is Output.json:
             typer.echo(json_text([_as_json(problem) for problem in report.problems], sys.stdout))
         else:

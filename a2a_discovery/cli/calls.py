@@ -13,7 +13,18 @@ from typing import Annotated, Any, Final, get_type_hints
 
 import typer
 
-from a2a_discovery.cli.common import Output, OutputOption, failures, invalid, seconds, tell
+from a2a_discovery.cli.common import (
+    AllowHosts,
+    DenyPrivate,
+    Output,
+    OutputOption,
+    SameOrigin,
+    failures,
+    invalid,
+    seconds,
+    tell,
+    url_policy,
+)
 from a2a_discovery.cli.credentials import (
     Given,
     check_destination,
@@ -37,6 +48,7 @@ from a2a_discovery.errors import (
 )
 from a2a_discovery.extensions import wanted
 from a2a_discovery.interfaces import Support, select_interface
+from a2a_discovery.policy import UrlPolicy
 from a2a_discovery.reference import card_url
 from a2a_discovery.sync import Agent, CardResolver
 from a2a_discovery.types import AgentCard
@@ -147,12 +159,20 @@ class CallOptions:
             show_default=False,
         ),
     ] = None
+    same_origin: SameOrigin = False
+    allow_host: AllowHosts = None
+    deny_private: DenyPrivate = False
     output: OutputOption = Output.text
 
     @cached_property
     def credentials(self) -> Given:
         """What ``bearer``, ``api_key``, ``basic`` and ``oauth_client`` mean."""
         return read_credentials(self.bearer, self.api_key, self.basic, self.oauth_client, self.token_origin or ())
+
+    @cached_property
+    def policy(self) -> UrlPolicy:
+        """What ``same_origin``, ``allow_host`` and ``deny_private`` mean."""
+        return url_policy(self.same_origin, self.allow_host, self.deny_private)
 
     @cached_property
     def service_params(self) -> dict[str, str]:
@@ -208,17 +228,22 @@ def connected(reference: str, options: CallOptions) -> Iterator[Agent]:
     limit = options.timeout
     fetch_limit = min(limit or _FETCH_TIMEOUT, _FETCH_TIMEOUT)
     connect_limit = min(fetch_limit, _CONNECT_TIMEOUT)
-    headers = options.credentials.headers
-    with CardResolver(headers=headers, timeout=fetch_limit, connect_timeout=connect_limit) as resolver:
-        card = resolver.resolve(url).card
+    with CardResolver(
+        headers=options.credentials.headers,
+        policy=options.policy,
+        timeout=fetch_limit,
+        connect_timeout=connect_limit,
+    ) as resolver:
+        found = resolver.resolve(url)
+    card, policy = found.card, options.policy.within(found.url)
     # What gRPC's core logs goes past every stream of ours.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     extensions = options.extension or ()
     for uri in extensions:
         if not wanted(card, [uri]):
             tell(f"a2a-discovery: warning: the card does not list the extension {uri!r}, so it is not declared")
-    support = _support(card, options.transport)
-    interface = select_interface(card, support).interface
+    support = _support(card, options.transport, policy)
+    interface = select_interface(card, support, policy=policy).interface
     if options.secrets or options.oauth_client:
         check_destination(interface, url)
     store, left = options.credentials.for_card(card, interface)
@@ -226,6 +251,7 @@ def connected(reference: str, options: CallOptions) -> Iterator[Agent]:
         card,
         card_url=url,
         support=support,
+        policy=policy,
         credentials=store,
         extensions=extensions,
         service_params={**options.service_params, **left},
@@ -236,7 +262,7 @@ def connected(reference: str, options: CallOptions) -> Iterator[Agent]:
         yield agent
 
 
-def _support(card: AgentCard, transports: list[Transport] | None) -> Support | None:
+def _support(card: AgentCard, transports: list[Transport] | None, policy: UrlPolicy) -> Support | None:
     """What to speak, so that of the named bindings the first one is chosen that the card has."""
     if not transports:
         return None
@@ -245,7 +271,7 @@ def _support(card: AgentCard, transports: list[Transport] | None) -> Support | N
     for binding in bindings:
         alone = Support({binding: ("1.0",)})
         try:
-            select_interface(card, alone)
+            select_interface(card, alone, policy=policy)
         except NoSupportedInterfaceError:
             continue
         if binding in installed:

@@ -15,6 +15,7 @@ import typer
 from a2a_discovery.cli.load import CommandError, ExitCode
 from a2a_discovery.cli.sheet import Sheet
 from a2a_discovery.cli.terminal import clean, clean_lines, console, nowhere
+from a2a_discovery.policy import UrlPolicy
 from a2a_discovery.problems import Problem
 
 _MAX_TIMEOUT: Final = 3600.0
@@ -29,6 +30,31 @@ class Output(StrEnum):
 
 
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="For people, or for programs.")]
+
+
+SameOrigin = Annotated[
+    bool, typer.Option("--same-origin", help="Call nothing but the origin (over gRPC: the host) that REF names.")
+]
+AllowHosts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-host",
+        metavar="HOST[:PORT]",
+        help="Call no other host than this one; *.HOST is every name below it. Repeatable.",
+        show_default=False,
+    ),
+]
+DenyPrivate = Annotated[
+    bool, typer.Option("--deny-private", help="Call public addresses only: not this machine, not its network.")
+]
+
+
+def url_policy(same_origin: bool, allow_hosts: Sequence[str] | None, deny_private: bool) -> UrlPolicy:
+    """What the three options mean; to be called where a CommandError is told."""
+    try:
+        return UrlPolicy(same_origin=same_origin, allow_hosts=allow_hosts or None, deny_private=deny_private)
+    except ValueError as exc:
+        raise CommandError(f"--allow-host: {exc}", ExitCode.USAGE) from exc
 
 
 def seconds(value: float | None) -> float | None:

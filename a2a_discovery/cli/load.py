@@ -10,6 +10,7 @@ from typing import BinaryIO, Final
 
 from a2a_discovery.card import MAX_CARD_BYTES
 from a2a_discovery.errors import FetchError, FetchTimeoutError
+from a2a_discovery.policy import UrlPolicy
 from a2a_discovery.reference import card_url
 from a2a_discovery.sync import CardResolver
 
@@ -37,13 +38,17 @@ class CommandError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The bytes of what should be a card, and where they came from: a URL, a path, or ``standard input``."""
+    """The bytes of what should be a card, and where they came from: a URL, a path, or ``standard input``.
+
+    ``url`` is the URL again, None where there was none.
+    """
 
     data: bytes
     origin: str
+    url: str | None = None
 
 
-def load(reference: str, *, timeout: float) -> Document:
+def load(reference: str, *, timeout: float, policy: UrlPolicy) -> Document:
     """Get the document that ``reference`` names.
 
     ``-`` is standard input; a file that exists is read; what begins or ends like a path has to exist; anything else is
@@ -52,6 +57,7 @@ def load(reference: str, *, timeout: float) -> Document:
     Args:
         reference: what the person wrote.
         timeout: seconds for a whole fetch.
+        policy: which URLs may be fetched.
 
     Raises:
         CommandError: there is no document to be had.
@@ -71,7 +77,7 @@ def load(reference: str, *, timeout: float) -> Document:
         if reference.endswith(".json") and "://" not in reference:
             return _from_file(reference)
         raise CommandError(str(exc), ExitCode.USAGE) from exc
-    return _from_url(url, timeout)
+    return _from_url(url, timeout, policy)
 
 
 def _is_file(reference: str) -> bool:
@@ -99,13 +105,13 @@ def _read(file: BinaryIO) -> bytes:
     return file.read(MAX_CARD_BYTES + 1)
 
 
-def _from_url(url: str, timeout: float) -> Document:
+def _from_url(url: str, timeout: float, policy: UrlPolicy) -> Document:
     try:
-        with CardResolver(timeout=timeout, connect_timeout=min(timeout, 5.0)) as resolver:
+        with CardResolver(policy=policy, timeout=timeout, connect_timeout=min(timeout, 5.0)) as resolver:
             found = resolver.fetch(url)
     except FetchError as exc:
         raise fetch_failure(exc) from exc
-    return Document(found.body, found.url)
+    return Document(found.body, found.url, found.url)
 
 
 def fetch_failure(exc: FetchError) -> CommandError:

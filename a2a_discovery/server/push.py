@@ -13,6 +13,7 @@ from typing import Final
 
 import httpx
 
+from a2a_discovery._guard import AsyncGuard, async_transport
 from a2a_discovery.bindings.rest import MEDIA_TYPE
 from a2a_discovery.policy import UrlPolicy, UrlRefusedError, parse_url
 from a2a_discovery.push import TOKEN_HEADER
@@ -69,15 +70,19 @@ class PushSender:
         backoff: float = 0.5,
     ) -> None:
         self._own_client = client is None
-        self._client = client
+        # By whether proxies of the environment are left out.
+        self._clients = {} if client is None else dict.fromkeys((True, False), client)
         self._timeout = timeout
         self._attempts = attempts
         self._backoff = backoff
         self._workers: set[asyncio.Task[None]] = set()
 
-    def delivery(self, config: TaskPushNotificationConfig, number: int) -> Delivery:
-        """The queue of one configuration; ``number`` is its place among those of its task."""
-        return Delivery(config, number, self)
+    def delivery(self, config: TaskPushNotificationConfig, number: int, policy: UrlPolicy | None = None) -> Delivery:
+        """The queue of one configuration; ``number`` is its place among those of its task.
+
+        ``policy`` says which addresses may be posted to; ``check_config`` has looked at the URL.
+        """
+        return Delivery(config, number, self, policy or UrlPolicy())
 
     def start(self, delivery: Delivery) -> asyncio.Task[None]:
         """Work on a queue until it is empty."""
@@ -94,9 +99,8 @@ class PushSender:
                 worker.cancel()
             if late:
                 await asyncio.wait(late)
-        if self._own_client and self._client is not None:
-            await self._client.aclose()
-            self._client = None
+        while self._own_client and self._clients:
+            await self._clients.popitem()[1].aclose()
 
     async def _work(self, delivery: Delivery) -> None:
         for body in delivery.take():
@@ -108,7 +112,7 @@ class PushSender:
                 await asyncio.sleep(self._backoff * 2 ** (attempt - 1))
             if delivery.closed:
                 return
-            failure, again = await self._post(delivery.config, body)
+            failure, again = await self._post(delivery.config, body, delivery.policy)
             if not failure:
                 return
             _log.debug("push notification to %s: %s", _place(delivery.config), failure)
@@ -116,20 +120,32 @@ class PushSender:
                 break
         _log.warning("push notification to %s was given up: %s", _place(delivery.config), failure)
 
-    async def _post(self, config: TaskPushNotificationConfig, body: bytes) -> tuple[str, bool]:
+    async def _post(self, config: TaskPushNotificationConfig, body: bytes, policy: UrlPolicy) -> tuple[str, bool]:
         """Post once; the reason of a failure, empty for none, and whether another try may help."""
-        if self._client is None:
-            self._client = _new_client()
+        client = self._clients.get(policy.deny_private)
+        if client is None:
+            client = self._clients[policy.deny_private] = _new_client(policy)
         try:
             async with asyncio.timeout(self._timeout):
-                request = self._client.build_request("POST", config.url, content=body, headers=_headers(config))
-                response = await self._client.send(request, stream=True, follow_redirects=False)
+                guard = AsyncGuard.of(policy, parse_url(config.url), own_client=self._own_client)
+                request = client.build_request(
+                    "POST",
+                    config.url,
+                    content=body,
+                    headers=_headers(config),
+                    extensions=None if guard is None else {"trace": guard.trace},
+                )
+                response = await client.send(request, stream=True, follow_redirects=False)
                 try:
+                    if guard is not None:
+                        await guard.check_answer(response)
                     return await _outcome(response)
                 finally:
                     await response.aclose()
         except (TimeoutError, httpx.TimeoutException):
             return f"no answer within {self._timeout:g} s", True
+        except UrlRefusedError as exc:
+            return f"it is not called: {exc}", False
         except (httpx.RequestError, OSError) as exc:
             return f"it cannot be reached ({type(exc).__name__})", True
         except Exception as exc:
@@ -143,12 +159,14 @@ class Delivery:
     Attributes:
         config: where and how to post; it may be replaced.
         number: the configuration's place among those of its task.
+        policy: which addresses may be posted to.
         closed: whether nothing is to be posted any more.
     """
 
-    def __init__(self, config: TaskPushNotificationConfig, number: int, sender: PushSender) -> None:
+    def __init__(self, config: TaskPushNotificationConfig, number: int, sender: PushSender, policy: UrlPolicy) -> None:
         self.config = config
         self.number = number
+        self.policy = policy
         self.closed = False
         self._sender = sender
         self._waiting: deque[bytes] = deque()
@@ -204,11 +222,13 @@ def _place(config: TaskPushNotificationConfig) -> str:
         return "an unusable URL"
 
 
-def _new_client() -> httpx.AsyncClient:
+def _new_client(policy: UrlPolicy) -> httpx.AsyncClient:
     # So many connections as there are receivers: one that is slow must not hold up another. Without a jar no receiver
     # is told what another one set.
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
     return httpx.AsyncClient(
         timeout=None,  # noqa: S113 - each try has a limit as a whole
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
+        limits=limits,
+        transport=async_transport(policy, limits=limits),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
     )

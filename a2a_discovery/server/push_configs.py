@@ -69,7 +69,7 @@ class PushConfigs:
             raise wrong("taskId", f"this task has {MAX_CONFIGS} push configurations, which is as many as it may have")
         else:
             self._count += 1
-            record.deliveries[kept.id] = self._sender.delivery(kept, self._count)
+            record.deliveries[kept.id] = self._sender.delivery(kept, self._count, self._policy)
         return _copy(kept)
 
     def get(self, record: Record, config_id: str) -> TaskPushNotificationConfig:

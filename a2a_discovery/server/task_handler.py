@@ -73,7 +73,8 @@ class TaskHandler(AgentHandler):
         run: takes a ``Turn``.
         store: keeps the tasks.
         extended_card: the answer to GetExtendedAgentCard.
-        policy: which URLs push notifications are posted to; by default https anywhere and http on loopback.
+        policy: which URLs push notifications are posted to; by default https anywhere and http on loopback. Where
+            strangers are served, ``UrlPolicy(deny_private=True)`` keeps them from posting into the agent's own network.
         push: posts the notifications.
 
     Raises:

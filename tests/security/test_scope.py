@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import socket
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,14 @@ from a2a_discovery import (
     CredentialStore,
     HttpCredentials,
     OAuthClient,
+    TokenError,
+    UrlPolicy,
     types as t,
 )
 from a2a_discovery.policy import parse_grpc_address, parse_url
 from a2a_discovery.security import ScopedCredential, read_origin
 from tests.agent.common import HTTP, failure, site
+from tests.lookup import INSIDE, PUBLIC, call_loopback_public, looked_up
 from tests.security.common import SECRET, Agents, Tokens, api_key, bearer, demanding, http, oauth, oidc, one_interface
 from tests.servers import Server, World, certificate
 
@@ -219,3 +223,29 @@ async def test_none_goes_without_tls_where_the_card_had_it(
         async with world.discover(server.url, credentials=CredentialStore({"s": BearerToken(SECRET)})) as agent:
             await failure(agent, "SendMessage")
         assert plain.called == []
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("answers", [[[INSIDE]], [[PUBLIC], [INSIDE]]])
+@pytest.mark.parametrize("kind", ["oauth", "oidc"])
+async def test_no_secret_goes_where_a_policy_denies(
+    world: World, monkeypatch: pytest.MonkeyPatch, kind: str, answers: list[list[str]]
+) -> None:
+    call_loopback_public(monkeypatch)
+    with socket.create_server((INSIDE, 0)) as inside:
+        named = f"http://agent.test:{inside.getsockname()[1]}"
+        document = f"{named}/.well-known/openid-configuration"
+        scheme = oauth("client_credentials", token_url=f"{named}/token") if kind == "oauth" else oidc(document)
+        with Agents(lambda url: demanding({"s": scheme}, made=one_interface(url))) as server:
+            looked_up(monkeypatch, *answers)
+            store = CredentialStore({"s": OAuthClient("id", SECRET, token_origins=(named,))})
+            policy = UrlPolicy(deny_private=True, allow_http=True)
+            async with world.discover(server.url, credentials=store, policy=policy) as agent:
+                error, _ = await failure(agent, "SendMessage")
+        assert isinstance(error, TokenError)
+        assert "a loopback address" in str(error)
+        inside.settimeout(0)
+        with suppress(BlockingIOError):
+            connection, _ = inside.accept()
+            assert connection.recv(100) == b""
+            connection.close()

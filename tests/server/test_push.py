@@ -6,6 +6,7 @@ import asyncio
 import logging
 from typing import Any
 
+import httpx
 import pytest
 import uvicorn
 
@@ -21,6 +22,7 @@ from a2a_discovery.types import (
     StreamResponse,
     TaskPushNotificationConfig,
 )
+from tests.lookup import LOOPBACK, PUBLIC, call_loopback_public, looked_up
 from tests.server.common import context, kinds, send, state
 
 pytestmark = pytest.mark.anyio
@@ -255,6 +257,34 @@ async def test_what_is_refused(fields: dict[str, Any], field: str) -> None:
             send(task_push_notification_config=config("http://127.0.0.1:9")), CONTEXT
         )
     ).task
+
+
+@pytest.mark.parametrize("answers", [[[LOOPBACK]], [[PUBLIC], [LOOPBACK]]])
+@pytest.mark.parametrize("own_client", [True, False])
+async def test_strangers_do_not_post_into_our_network(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, own_client: bool, answers: list[list[str]]
+) -> None:
+    looked_up(monkeypatch, *answers)
+    policy = UrlPolicy(deny_private=True, allow_http=True)
+    async with Receiver() as receiver, httpx.AsyncClient() as client:
+        handler = TaskHandler(asks, policy=policy, push=PushSender(None if own_client else client, backoff=0.01))
+        with pytest.raises(A2AError, match=r"127\.0\.0\.1 is a loopback address"):
+            await handler.send_message(send(task_push_notification_config=config(receiver.url)), CONTEXT)
+        named = config(receiver.url.replace(LOOPBACK, "agent.test"), id="c")
+        await handler.send_message(send(task_push_notification_config=named), CONTEXT)
+        await handler.aclose()
+    assert receiver.posts == []
+    assert "given up: it is not called: agent.test is at 127.0.0.1, a loopback address" in caplog.text
+
+
+async def test_a_public_receiver_gets_its_posts(monkeypatch: pytest.MonkeyPatch) -> None:
+    call_loopback_public(monkeypatch)
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    async with Receiver() as receiver:
+        handler = TaskHandler(asks, policy=UrlPolicy(deny_private=True))
+        await handler.send_message(send(task_push_notification_config=config(receiver.url)), CONTEXT)
+        await posted(receiver, 2)
+        await handler.aclose()
 
 
 async def test_a_configuration_of_another_task_or_tenant() -> None:
