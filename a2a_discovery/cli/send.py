@@ -11,8 +11,9 @@ import orjson
 import typer
 
 from a2a_discovery import protojson
-from a2a_discovery.cli.calls import CallOptions, Reference, call_command, connected
+from a2a_discovery.cli.calls import call_command, connected
 from a2a_discovery.cli.load import CommandError, ExitCode
+from a2a_discovery.cli.options import CallOptions, Reference
 from a2a_discovery.cli.show import show_events, show_reply
 from a2a_discovery.errors import CardError
 from a2a_discovery.types import Message, Part, Role

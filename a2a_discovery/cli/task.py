@@ -6,8 +6,9 @@ from typing import Annotated, Final
 
 import typer
 
-from a2a_discovery.cli.calls import CallOptions, Reference, call_command, connected
+from a2a_discovery.cli.calls import call_command, connected
 from a2a_discovery.cli.load import CommandError, ExitCode
+from a2a_discovery.cli.options import CallOptions, Reference
 from a2a_discovery.cli.show import show_events, show_reply, show_tasks
 from a2a_discovery.types import (
     CancelTaskRequest,
