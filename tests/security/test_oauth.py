@@ -21,7 +21,8 @@ from a2a_discovery import (
     TokenError,
 )
 from a2a_discovery._tokens import Token
-from tests.agent.common import failure
+from tests.agent.common import failure, reply
+from tests.agent.grpc_server import GrpcServer
 from tests.security.common import SECRET, Agents, Tokens, demanding, oauth, oidc, one_interface, tokens_and_agent
 from tests.servers import Server, World
 
@@ -384,3 +385,32 @@ async def test_the_first_alternative_that_can_be_met_may_be_a_later_one(world: W
         assert isinstance(error, CredentialsRequiredError)
         assert [unmet.schemes for unmet in error.alternatives] == [("none",), ("s",)]
         assert sent(agent_server) == ["Bearer token-1"]
+
+
+async def test_over_grpc_a_rejected_token_is_renewed_too(world: World) -> None:
+    import grpc
+
+    accepted = ["Bearer token-2"]
+
+    def answer(name: str, request: Any, context: Any) -> Any:
+        metadata = {m.key: m.value for m in context.invocation_metadata()}
+        if metadata["authorization"] not in accepted:
+            context.set_trailing_metadata([("www-authenticate", "Bearer")])
+            context.abort(grpc.StatusCode.UNAUTHENTICATED, "who are you?")
+        return [reply(name)] if name == "SendStreamingMessage" else reply(name)
+
+    with Tokens() as tokens, GrpcServer(answer) as server:
+        made = demanding({"s": client_credentials(tokens)}, made=one_interface(f"http://{server.url}", "GRPC"))
+        async with world.agent(made, card_url="http://127.0.0.1", credentials=store(tokens)) as agent:
+            await agent.send_message("hi")
+            accepted[:] = ["Bearer token-3"]
+            assert len([event async for event in agent.send_streaming_message("hi")]) == 1
+            accepted.clear()
+            error, _ = await failure(agent, "SendMessage")
+        assert isinstance(error, A2AError)
+        assert (error.grpc_status, error.challenge) == ("UNAUTHENTICATED", "Bearer")
+        assert [metadata["authorization"] for _, _, metadata in server.seen] == [
+            *["Bearer token-1", "Bearer token-2"],
+            *["Bearer token-2", "Bearer token-3"],
+            *["Bearer token-3", "Bearer token-4"],
+        ]
