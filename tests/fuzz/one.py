@@ -1,0 +1,17 @@
+"""One target under libFuzzer, whose options are the arguments: ``python -m tests.fuzz.one TARGET -runs=1000 CORPUS``."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import atheris
+
+with atheris.instrument_imports(include=["a2a_discovery"]):
+    from tests.fuzz.targets import TARGETS
+
+if __name__ == "__main__":
+    logging.disable()
+    target = TARGETS[sys.argv.pop(1)]
+    atheris.Setup(sys.argv, target)
+    atheris.Fuzz()
