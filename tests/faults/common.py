@@ -14,7 +14,7 @@ from a2a_discovery.errors import A2ADiscoveryError, CallTimeoutError, FetchTimeo
 from tests.agent.common import HTTP, card, failure, interface, within
 from tests.servers import Exchange, Server, World
 
-LIMIT = 0.25
+LIMIT = 0.2
 """Seconds for what never ends."""
 GUARD = 8.0
 """Seconds in which everything else has to be over, on a busy machine."""
@@ -73,13 +73,13 @@ async def check_fetch(world: World, server: Server, fault: Fault) -> A2ADiscover
 async def check_calls(world: World, server: Server, fault: Fault) -> list[Any]:
     """The errors of a unary call and of a stream are those that are named, over both bindings."""
     errors = []
+    slow = TIMEOUT in (fault.unary, fault.stream)
     for binding in HTTP:
-        for name, expected in (("SendMessage", fault.unary), ("SendStreamingMessage", fault.stream)):
-            seconds = LIMIT if expected is TIMEOUT else GUARD
-            one = card(interface(binding, server.url))
-            async with world.agent(one, timeout=seconds, idle_timeout=seconds) as agent, within(GUARD):
+        limits = dict.fromkeys(("timeout", "idle_timeout"), LIMIT if slow else GUARD)
+        async with world.agent(card(interface(binding, server.url)), **limits) as agent, within(GUARD):
+            for name, expected in (("SendMessage", fault.unary), ("SendStreamingMessage", fault.stream)):
                 error, events = await failure(agent, name)
-            assert type(error) is (CallTimeoutError if expected is TIMEOUT else expected), (binding, name, error)
-            assert not events
-            errors.append(error)
+                kind = CallTimeoutError if expected is TIMEOUT else expected
+                assert type(error) is kind and not events, (binding, name, error)
+                errors.append(error)
     return errors
