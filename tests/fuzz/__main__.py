@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,6 +18,7 @@ from tests.fuzz.targets import REPEAT, TARGETS
 CORPUS = Path(__file__).parent / "corpus"
 FINDINGS = Path(".cache/fuzz")
 MAX_BYTES = 4096
+MAX_FILES = 60
 LIMITS = ["-timeout=10", "-rss_limit_mb=1024", f"-max_len={MAX_BYTES}"]
 
 
@@ -42,16 +45,14 @@ def dictionary() -> str:
     return "".join(f'"{word}"\n' for word in quoted)
 
 
-def run(target: str, seconds: int, folder: Path) -> bool:
+def run(target: str, seconds: int) -> bool:
     """Run one target; True when nothing was found."""
-    listed, new = folder / "dictionary", folder / target
+    listed, new = FINDINGS / "dictionary", FINDINGS / "corpus" / target
+    new.mkdir(parents=True, exist_ok=True)
     listed.write_text(dictionary(), encoding="ascii")
-    new.mkdir()
-    FINDINGS.mkdir(parents=True, exist_ok=True)
     found = FINDINGS / f"{target}-"
     command = [sys.executable, "-m", "tests.fuzz.one", target, *LIMITS, f"-max_total_time={seconds}"]
     options = [f"-dict={listed}", f"-artifact_prefix={found}", "-print_final_stats=1", "-verbosity=1"]
-    (CORPUS / target).mkdir(parents=True, exist_ok=True)
     log = FINDINGS / f"{target}.log"
     with log.open("wb") as output:
         done = subprocess.run(
@@ -68,16 +69,38 @@ def run(target: str, seconds: int, folder: Path) -> bool:
     return done.returncode == 0
 
 
+def keep(target: str) -> bool:
+    """Replace the committed corpus by the fewest inputs that reach what it and the found ones reach, or some of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        program, merged = Path(folder) / "program", Path(folder) / "merged"
+        merged.mkdir()
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} -m tests.fuzz.one {target} "$@"\n', encoding="utf-8")
+        program.chmod(0o755)
+        (FINDINGS / "corpus" / target).mkdir(parents=True, exist_ok=True)
+        command = [program, "-set_cover_merge=1", f"-max_len={MAX_BYTES}", merged, FINDINGS / "corpus" / target]
+        environment = os.environ | {"FUZZ_PROGRAM": str(program)}
+        subprocess.run([*command, CORPUS / target], env=environment, stderr=subprocess.DEVNULL, check=True)
+        files = sorted(merged.iterdir(), key=lambda file: (file.stat().st_size, file.name))
+        kept = [files[len(files) * i // MAX_FILES] for i in range(MAX_FILES)] if len(files) > MAX_FILES else files
+        shutil.rmtree(CORPUS / target)
+        (CORPUS / target).mkdir()
+        for file in kept:
+            shutil.copy(file, CORPUS / target / file.name[:12])
+    print(f"{target:10} {len(files):>9} inputs reach all, {len(kept)} are kept", flush=True)
+    return True
+
+
 def main() -> int:
     """Run the targets that are named, or all."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--seconds", type=int, default=600, help="for each target")
+    parser.add_argument("--keep", action="store_true", help="do not run: bring the committed corpus up to date")
     parser.add_argument("targets", nargs="*", metavar="target", help=", ".join(TARGETS))
     options = parser.parse_args()
     if unknown := set(options.targets) - set(TARGETS):
         parser.error(f"no such target: {', '.join(sorted(unknown))}")
-    with tempfile.TemporaryDirectory() as folder:
-        clean = [run(target, options.seconds, Path(folder)) for target in options.targets or TARGETS]
+    targets = options.targets or TARGETS
+    clean = [keep(target) if options.keep else run(target, options.seconds) for target in targets]
     return 0 if all(clean) else 1
 
 

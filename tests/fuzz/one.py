@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 
 import atheris
@@ -13,5 +14,7 @@ with atheris.instrument_imports(include=["a2a_discovery"]):
 if __name__ == "__main__":
     logging.disable()
     target = TARGETS[sys.argv.pop(1)]
+    # To merge corpora, libFuzzer starts the program that it takes itself for.
+    sys.argv[0] = os.environ.get("FUZZ_PROGRAM", sys.argv[0])
     atheris.Setup(sys.argv, target)
     atheris.Fuzz()
