@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ import grpc
 from a2a_discovery.policy import Url
 
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+_CLOSING = 1.0
 
 
 def _options(connect_timeout: float) -> list[tuple[str, int | str]]:
@@ -19,6 +21,9 @@ def _options(connect_timeout: float) -> list[tuple[str, int | str]]:
         # gRPC's name for the time that one try to connect is given.
         ("grpc.min_reconnect_backoff_ms", int(connect_timeout * 1000)),
         ("grpc.initial_reconnect_backoff_ms", 200),
+        # gRPC's own retries, of which the caller knows nothing, have no end on a connection that takes no calls from
+        # the start (GOAWAY): the calling thread never comes back, whatever its time limit.
+        ("grpc.enable_retries", 0),
         ("grpc.primary_user_agent", "a2a-discovery"),
     ]
 
@@ -39,6 +44,21 @@ def _channel(world: Any, url: Url, connect_timeout: float) -> Any:
     if url.scheme == "http":
         return world.insecure_channel(target, options=options)
     return world.secure_channel(target, grpc.ssl_channel_credentials(), options=options)
+
+
+async def async_close(channel: Any) -> None:
+    """Close ``channel``."""
+    await channel.close()
+
+
+def sync_close(channel: Any) -> None:
+    """Close ``channel``; where its calls are not done with within a second, in the background.
+
+    gRPC waits for them, and a server that keeps the connection busy can make that last for ever.
+    """
+    closing = threading.Thread(target=channel.close, name="a2a-discovery closing", daemon=True)
+    closing.start()
+    closing.join(_CLOSING)
 
 
 END: Final = grpc.aio.EOF

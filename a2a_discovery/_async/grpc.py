@@ -11,7 +11,7 @@ import grpc
 from google.protobuf.message import Message
 
 from a2a_discovery import _call_errors
-from a2a_discovery._channels import END, async_channel, async_reader
+from a2a_discovery._channels import END, async_channel, async_close, async_reader
 from a2a_discovery._deadline import AsyncAlarm
 from a2a_discovery._gen.operations import OPERATIONS
 from a2a_discovery._operation import Operation
@@ -97,7 +97,7 @@ class GrpcTransport:
     async def aclose(self) -> None:
         """Close the channel, unless it was passed in."""
         if self._own_channel:
-            await self._channel.close()
+            await async_close(self._channel)
         self._alarm.close()
 
     def _error(self, exc: Any) -> A2ADiscoveryError:

@@ -12,7 +12,7 @@ import grpc
 from google.protobuf.message import Message
 
 from a2a_discovery import _call_errors
-from a2a_discovery._channels import END, sync_channel, sync_reader
+from a2a_discovery._channels import END, sync_channel, sync_close, sync_reader
 from a2a_discovery._deadline import SyncAlarm
 from a2a_discovery._gen.operations import OPERATIONS
 from a2a_discovery._operation import Operation
@@ -98,7 +98,7 @@ class GrpcTransport:
     def close(self) -> None:
         """Close the channel, unless it was passed in."""
         if self._own_channel:
-            self._channel.close()
+            sync_close(self._channel)
         self._alarm.close()
 
     def _error(self, exc: Any) -> A2ADiscoveryError:

@@ -18,7 +18,7 @@ from a2a_discovery.errors import (
     StreamInterruptedError,
     TransportError,
 )
-from tests.agent.common import card, failure, interface, within
+from tests.agent.common import card, failure, interface, task, within
 from tests.faults.common import GUARD, LIMIT
 from tests.faults.http2 import (
     CONTINUATION,
@@ -250,3 +250,37 @@ async def test_a_fault_has_its_error(world: World, fault: str) -> None:
                 assert type(error) in (expected if isinstance(expected, tuple) else (expected,)), (name, error)
                 assert not events
                 assert not isinstance(error, TransportError) or error.sent
+
+
+@pytest.mark.parametrize("stays", [True, False])
+async def test_a_connection_that_takes_no_call(world: World, stays: bool) -> None:
+    def handler(exchange: Exchange) -> None:
+        exchange.send(frame(SETTINGS, 0, 0), frame(GOAWAY, 0, 0, number(0) + number(0)))
+        exchange.stopped.wait(GUARD if stays else 0)
+
+    with Server(handler, raw=True) as server:
+        one = card(interface("GRPC", f"127.0.0.1:{server.port}"))
+        async with world.agent(one, timeout=GUARD, idle_timeout=GUARD) as agent, within(GUARD):
+            for name in ("GetTask", "SubscribeToTask") * 3:
+                error, _ = await failure(agent, name)
+                assert isinstance(error, TransportError)
+
+
+async def test_a_call_is_reset_at_each_byte(world: World) -> None:
+    sent: list[int] = []
+
+    def handler(exchange: Exchange) -> None:
+        peer = Peer(exchange)
+        peer.begin()
+        peer.wait()
+        answer = peer.fields(HEAD) + peer.data(message(task().SerializeToString())) + peer.fields([OK], end=True)
+        sent.append(len(answer))
+        exchange.send(answer[: len(sent) - 1])
+        exchange.reset()
+
+    with Server(handler, raw=True) as server:
+        one = card(interface("GRPC", f"127.0.0.1:{server.port}"))
+        async with world.agent(one, timeout=LIMIT) as agent, within(GUARD):
+            while not sent or len(sent) < sent[-1]:
+                error, _ = await failure(agent, "GetTask")
+                assert isinstance(error, TransportError)
