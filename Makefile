@@ -2,9 +2,11 @@
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 SRC ?=
+FUZZ_SECONDS ?= 600
+TARGET ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help gen check-gen update-proto lint test test-oldest bench demo build clean
+.PHONY: help gen check-gen update-proto lint test test-oldest fuzz bench demo build clean
 
 DEV := .venv/bin/python
 CODEGEN := .venv-codegen/bin/python
@@ -29,6 +31,9 @@ endef
 
 .venv-oldest/.made: pyproject.toml tests/oldest.txt
 	$(call environment,.venv-oldest,--editable '.[all]' --group test --group interop --constraint tests/oldest.txt)
+
+.venv-fuzz/.made: pyproject.toml
+	$(call environment,.venv-fuzz,--editable '.[all]' --group fuzz)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +63,9 @@ test-oldest: .venv-oldest/.made .venv-codegen/.made ## run the tests, with the o
 	@echo "==> testing with protobuf $$($(OLDEST) -c 'import google.protobuf as p; print(p.__version__)')"
 	@CODEGEN_PYTHON=$(CODEGEN) PROPERTY_EXAMPLES=200 $(OLDEST) -m pytest
 
+fuzz: .venv-fuzz/.made ## look for input that breaks a promise, FUZZ_SECONDS for each target, or for TARGET=name
+	@.venv-fuzz/bin/python -m tests.fuzz --seconds $(FUZZ_SECONDS) $(TARGET)
+
 bench: .venv/.made ## measure side by side with a2a-sdk, print ratios
 	@$(DEV) -m bench
 
@@ -71,4 +79,4 @@ build: .venv/.made ## build the wheel and the source archive into dist/
 	@$(DEV) -m build >/dev/null && ls dist
 
 clean: ## remove the environments and caches
-	rm -rf .venv .venv-codegen .venv-oldest dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache tests/interop/js/node_modules
+	rm -rf .venv .venv-codegen .venv-oldest .venv-fuzz dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache tests/interop/js/node_modules

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from a2a_discovery.policy import Url
 from a2a_discovery.security import ClientCertificate
 
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+_CLOSING = 1.0
 
 
 def _options(connect_timeout: float) -> list[tuple[str, int | str]]:
@@ -20,6 +22,9 @@ def _options(connect_timeout: float) -> list[tuple[str, int | str]]:
         # gRPC's name for the time that one try to connect is given.
         ("grpc.min_reconnect_backoff_ms", int(connect_timeout * 1000)),
         ("grpc.initial_reconnect_backoff_ms", 200),
+        # gRPC's own retries, of which the caller knows nothing, have no end on a connection that takes no calls from
+        # the start (GOAWAY): the calling thread never comes back, whatever its time limit.
+        ("grpc.enable_retries", 0),
         ("grpc.primary_user_agent", "a2a-discovery"),
     ]
 
@@ -63,6 +68,21 @@ def _pinned(addresses: Sequence[str], port: int) -> str:
     if ":" in addresses[0]:
         return "ipv6:" + ",".join(f"[{address}]:{port}" for address in addresses if ":" in address)
     return "ipv4:" + ",".join(f"{address}:{port}" for address in addresses if ":" not in address)
+
+
+async def async_close(channel: Any) -> None:
+    """Close ``channel``."""
+    await channel.close()
+
+
+def sync_close(channel: Any) -> None:
+    """Close ``channel``; where its calls are not done with within a second, in the background.
+
+    gRPC waits for them, and a server that keeps the connection busy can make that last for ever.
+    """
+    closing = threading.Thread(target=channel.close, name="a2a-discovery closing", daemon=True)
+    closing.start()
+    closing.join(_CLOSING)
 
 
 END: Final = grpc.aio.EOF

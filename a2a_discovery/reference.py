@@ -94,7 +94,7 @@ def _is_file(bare: re.Match[str]) -> bool:
 
 
 def _why_no_host(reference: str) -> str:
-    if re.fullmatch(r"[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*", reference):
+    if reference.count(":") > 1 and re.fullmatch(r"[0-9A-Fa-f:.]*", reference):
         return "an IPv6 address is written in brackets: [::1]:8080"
     if scheme := _SCHEME.match(reference):
         name = masked(scheme.group()[:-1])

@@ -25,6 +25,7 @@ REPLACEMENTS = {
     "aiter_bytes": "iter_bytes",
     "aiter_raw": "iter_raw",
     "async_channel": "sync_channel",
+    "async_close": "sync_close",
     "async_hang_up": "sync_hang_up",
     "async_lookup": "sync_lookup",
     "async_methods": "sync_methods",

@@ -8,6 +8,7 @@ import ipaddress
 import itertools
 import socket
 import ssl
+import struct
 import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -79,6 +80,11 @@ class Exchange:
     def end(self) -> None:
         """End the connection as one that is done: what was sent arrives."""
         self.connection.shutdown(socket.SHUT_WR)
+
+    def reset(self) -> None:
+        """End the connection as one that is broken: a RST, whatever is still to come."""
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
 
     def answer(self, status: int = 200, body: bytes = b"", *fields: str, length: bool = True) -> None:
         lines = [f"HTTP/1.1 {status} X", *fields, *([f"Content-Length: {len(body)}"] if length else [])]
@@ -160,15 +166,20 @@ class Server:
                         return
 
 
-def certificate(directory: Path) -> tuple[ssl.SSLContext, Path]:
-    """A server's TLS context for 127.0.0.1 and agent.test, and the file that makes a client trust it."""
+def certificate(
+    directory: Path, host: str = "127.0.0.1", days: tuple[int, int] = (-1, 1)
+) -> tuple[ssl.SSLContext, Path]:
+    """A server's TLS context, and the file that makes a client trust it.
+
+    The certificate is for the address ``host`` and for agent.test, valid from and to ``days`` from now.
+    """
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a2a-discovery tests")])
-    names = [x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName("agent.test")]
+    names = [x509.IPAddress(ipaddress.ip_address(host)), x509.DNSName("agent.test")]
     now = datetime.datetime.now(datetime.UTC)
     built = (
         x509.CertificateBuilder()
@@ -176,8 +187,8 @@ def certificate(directory: Path) -> tuple[ssl.SSLContext, Path]:
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
+        .not_valid_before(now + datetime.timedelta(days=days[0]))
+        .not_valid_after(now + datetime.timedelta(days=days[1]))
         .add_extension(x509.SubjectAlternativeName(names), False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), True)
         .sign(key, hashes.SHA256())

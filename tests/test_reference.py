@@ -154,6 +154,13 @@ def test_any_text_gives_a_url_or_a_refusal(reference: str) -> None:
     assert str(parse_url(url)) == url == card_url(url)
 
 
+@pytest.mark.parametrize("text", [":" * 50_000 + "]", "@" * 50_000 + " ", "a." * 50_000 + " ", "%40" * 50_000 + "\\"])
+def test_a_long_text_is_refused_as_soon_as_a_short_one(text: str) -> None:
+    with pytest.raises(FetchError) as caught:  # within the time of a test: some patterns would take hours
+        card_url(text)
+    assert len(str(caught.value)) < 500
+
+
 def test_does_not_need_an_http_client() -> None:
     code = "import sys, a2a_discovery.reference; sys.exit('httpx' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -13,7 +13,7 @@ import httpx
 from google.protobuf.message import Message
 
 from a2a_discovery import _call_errors
-from a2a_discovery._channels import END, sync_channel, sync_reader
+from a2a_discovery._channels import END, sync_channel, sync_close, sync_reader
 from a2a_discovery._deadline import SyncAlarm, SyncSlots
 from a2a_discovery._gen.operations import OPERATIONS
 from a2a_discovery._guard import sync_lookup
@@ -88,7 +88,7 @@ class GrpcTransport:
                 raise _call_errors.http_error(self._url, exc, answered=False) from exc
             if self._addresses != frozenset(found):
                 if self._channel is not None:
-                    self._channel.close()
+                    sync_close(self._channel)
                 self._use(sync_channel(self._url, self._connect_timeout, self._certificate, found))
                 self._addresses = frozenset(found)
             self._ready = True
@@ -163,7 +163,7 @@ class GrpcTransport:
         """Close the channel, unless it was passed in."""
         self._closed = True
         if self._own_channel and self._channel is not None:
-            self._channel.close()
+            sync_close(self._channel)
         self._alarm.close()
 
     def _error(self, exc: Any) -> A2ADiscoveryError:

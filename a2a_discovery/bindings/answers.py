@@ -48,12 +48,15 @@ def from_json(operation: Operation, document: Any) -> Any:
         raise InvalidAgentResponseError(f"the answer to {operation.name} cannot be read: {exc}") from exc
 
 
-def from_wire(operation: Operation, data: bytes) -> Any:
+def from_wire(operation: Operation, data: bytes | None) -> Any:
     """The response that protobuf's wire format holds.
 
     Raises:
-        InvalidAgentResponseError: it holds none, or a state or role that A2A 1.0 does not have.
+        InvalidAgentResponseError: it holds none, or a state or role that A2A 1.0 does not have; or there are no data: a
+            call may end well without them.
     """
+    if data is None:
+        raise InvalidAgentResponseError(f"there is no answer to {operation.name}, though the call ended well")
     try:
         message = operation.response.FromString(data)
     except DecodeError as exc:

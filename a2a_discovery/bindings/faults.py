@@ -101,7 +101,7 @@ def to_http(error: A2AError) -> tuple[int, bytes]:
 
 
 def _details(error: A2AError) -> list[dict[str, Any]]:
-    details = [dict(detail) for detail in error.details]
+    details = [dict(detail) for detail in error.details if _can_be_written(detail)]
     if error.reason and not any(_is(detail, "ErrorInfo") for detail in details):
         info: dict[str, Any] = {"@type": f"{_TYPE}ErrorInfo", "reason": error.reason, "domain": DOMAIN}
         details.insert(0, {**info, "metadata": error.metadata} if error.metadata else info)
@@ -123,6 +123,15 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 2**63):
         return value
     return readable(value)
+
+
+def _can_be_written(detail: Mapping[str, Any]) -> bool:
+    """Whether it is no deeper than JSON is written, four levels down: it may be another agent's, which is passed on."""
+    try:
+        orjson.dumps([[[[detail]]]])
+    except orjson.JSONEncodeError:
+        return False
+    return True
 
 
 def from_jsonrpc(error: Mapping[str, Any], **answer: Any) -> A2AError:

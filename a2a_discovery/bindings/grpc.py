@@ -73,7 +73,8 @@ def _details(value: Any) -> list[dict[str, Any]]:
     for packed in status.details:
         try:
             details.append(json_format.MessageToDict(packed))
-        except (TypeError, ValueError, json_format.Error):
+        except Exception:
+            # What is no message, nested too deep or has no JSON form surfaces as whatever the printer did not foresee.
             details.append({"@type": packed.type_url, "value": b64encode(packed.value).decode()})
     return details
 

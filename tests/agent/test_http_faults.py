@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import socket
-import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -30,11 +28,6 @@ pytestmark = pytest.mark.anyio
 LIMIT = 0.25
 OK = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/json\r\n"
 CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-
-
-def reset(exchange: Exchange) -> None:
-    exchange.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    exchange.connection.close()
 
 
 def then(*parts: bytes, after: Callable[[Exchange], object] = lambda exchange: None) -> Callable[[Exchange], None]:
@@ -70,9 +63,9 @@ BOMB = gzip.compress(b" " * (80 * 1024 * 1024), 1)
 
 # What comes, and the error of a unary call and of one with a stream: a class, or the phase of a timeout.
 ANY: dict[str, tuple[Callable[[Exchange], None], Any, Any]] = {
-    "reset before the head": (then(after=reset), TransportError, TransportError),
+    "reset before the head": (then(after=Exchange.reset), TransportError, TransportError),
     "closed before the head": (then(), TransportError, TransportError),
-    "reset inside the head": (then(b"HTTP/1.1 200 OK\r\nCont", after=reset), TransportError, TransportError),
+    "reset inside the head": (then(b"HTTP/1.1 200 OK\r\nCont", after=Exchange.reset), TransportError, TransportError),
     "closed inside the head": (then(b"HTTP/1.1 200 OK\r\nCont"), TransportError, TransportError),
     "not HTTP": (then(b"\x00\x01\x02SSH-2.0-x\r\n\r\n"), TransportError, TransportError),
     "HTTP/2 preface": (then(b"\x00\x00\x06\x04\x00\x00\x00\x00\x00" + b"\x00" * 6), TransportError, TransportError),
@@ -101,7 +94,11 @@ ANY: dict[str, tuple[Callable[[Exchange], None], Any, Any]] = {
     "deep JSON": (then(OK, b"\r\n" + b"[" * 100_000), InvalidAgentResponseError, InvalidAgentResponseError),
     "nothing": (then(OK, b"Content-Length: 0\r\n\r\n"), InvalidAgentResponseError, InvalidAgentResponseError),
     "truncated": (then(OK, b'Content-Length: 99\r\n\r\n{"a"'), TransportError, TransportError),
-    "reset inside the body": (then(OK, b'Content-Length: 99\r\n\r\n{"a"', after=reset), TransportError, TransportError),
+    "reset inside the body": (
+        then(OK, b'Content-Length: 99\r\n\r\n{"a"', after=Exchange.reset),
+        TransportError,
+        TransportError,
+    ),
     "wrong chunks": (then(OK, b"Transfer-Encoding: chunked\r\n\r\nxyz\r\n{}\r\n"), TransportError, TransportError),
     "chunks without an end": (
         then(OK, b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n"),
@@ -162,7 +159,7 @@ async def test_broken_answers(world: World, fault: str) -> None:
 MID: dict[str, tuple[Callable[[str], Callable[[Exchange], None]], Any]] = {
     "closed": (lambda _: then(), StreamInterruptedError),
     "reset": (
-        lambda _: then(after=lambda exchange: (exchange.stopped.wait(0.05), reset(exchange))),
+        lambda _: then(after=lambda exchange: (exchange.stopped.wait(0.05), exchange.reset())),
         StreamInterruptedError,
     ),
     "half an event": (lambda binding: then(events(binding, artifact("3"))[:-20]), StreamInterruptedError),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
 import orjson
 import pytest
+from google.protobuf import any_pb2
 from google.rpc import error_details_pb2, status_pb2
 from hypothesis import given, strategies as st
 
@@ -82,6 +84,36 @@ def test_an_unknown_detail_of_grpc_is_kept_as_it_came() -> None:
     found = grpc.decode_error("NOT_FOUND", "m", [(grpc.STATUS_DETAILS, status.SerializeToString())])
     assert isinstance(found, TaskNotFoundError)
     assert found.details[0] == {"@type": "type.googleapis.com/example.Unknown", "value": "AQ=="}
+
+
+def nested(depth: int) -> any_pb2.Any:
+    packed = any_pb2.Any(type_url="type.googleapis.com/google.rpc.ErrorInfo")
+    for _ in range(depth):
+        inner, packed = packed, any_pb2.Any()
+        packed.Pack(inner)
+    return packed
+
+
+@pytest.mark.parametrize(
+    "detail",
+    [
+        any_pb2.Any(type_url="type.googleapis.com/google.rpc.ErrorInfo", value=b"\xff"),
+        any_pb2.Any(type_url="type.googleapis.com/google.protobuf.Value", value=b"\x11" + b"\xff" * 8),
+        nested(500),
+    ],
+    ids=["corrupt", "not a number", "deep"],
+)
+def test_a_detail_of_grpc_that_cannot_be_read_is_kept_as_it_came(detail: any_pb2.Any) -> None:
+    status = status_pb2.Status(code=5, message="m", details=[detail])
+    found = grpc.decode_error("NOT_FOUND", "m", [(grpc.STATUS_DETAILS, status.SerializeToString())])
+    assert found.details == ({"@type": detail.type_url, "value": base64.b64encode(detail.value).decode()},)
+
+
+@pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON", "GRPC"])
+@pytest.mark.parametrize("depth", [200, 250, 900])
+def test_what_another_agent_said_can_be_passed_on_however_deep(binding: str, depth: int) -> None:
+    error = faults.from_jsonrpc({"code": -32001, "message": "m", "data": orjson.loads("[" * depth + "]" * depth)})
+    assert isinstance(there_and_back(binding, error), TaskNotFoundError)
 
 
 def test_what_no_agent_wrote_is_a_generic_error_with_status_and_text() -> None:

@@ -1,0 +1,1 @@
+"""Fuzz targets, and the corpus that keeps them alive without the fuzzer."""
