@@ -56,7 +56,9 @@ async def test_over_http(
 async def test_over_grpc(world: World, identity: Path, server_files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import grpc
 
-    monkeypatch.setenv("GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", str(server_files / "trusted.pem"))
+    # gRPC reads whom it trusts once in a process.
+    roots, real = (server_files / "trusted.pem").read_bytes(), grpc.ssl_channel_credentials
+    monkeypatch.setattr(grpc, "ssl_channel_credentials", lambda _=None, *shown: real(roots, *shown))
     pem = (server_files / "server.pem").read_bytes()
     shown = grpc.ssl_server_credentials(
         [(pem, (server_files / "trusted.pem").read_bytes())],
