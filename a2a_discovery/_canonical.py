@@ -11,7 +11,7 @@ from google.protobuf.descriptor import Descriptor
 
 from a2a_discovery import protojson
 from a2a_discovery._duplicates import has_duplicates
-from a2a_discovery._extras import signing_extra
+from a2a_discovery._extras import require_signing
 from a2a_discovery._forms import UnfitError
 from a2a_discovery._schema import Field, fields, proto_names
 from a2a_discovery.errors import CardError
@@ -31,7 +31,9 @@ def read_document(data: bytes | str | Mapping[str, Any], *, max_bytes: int) -> M
 
     Raises:
         CardError: it is none.
+        MissingExtraError: the extra ``signing`` is not installed.
     """
+    require_signing()
     document, text = protojson.decode(data, max_bytes=max_bytes, subject="AgentCard")
     if not isinstance(document, Mapping) or (text is not None and has_duplicates(document, text)):
         raise _refusal(document, text)
@@ -50,7 +52,7 @@ def section_8_4_1(document: Mapping[str, Any]) -> bytes:
     unsigned = {key: value for key, value in document.items() if key != _SIGNATURES}
     try:
         canonical = writer.message(_CARD, unsigned)
-        return orjson.dumps(canonical, option=orjson.OPT_SORT_KEYS) if writer.plain else rfc8785(canonical)
+        return orjson.dumps(canonical, option=orjson.OPT_SORT_KEYS) if writer.plain else _rfc8785(canonical)
     except (UnfitError, ValueError, OverflowError, orjson.JSONEncodeError):
         raise _refusal(unsigned, None) from None
 
@@ -69,7 +71,7 @@ def sdk_form(document: Mapping[str, Any]) -> bytes:
         if card is None or not findings.valid:
             raise CardError(findings.problems)
     written = _stripped(protojson.to_dict(card))
-    return rfc8785(_Writer().free({} if written is None else written, 0))
+    return _rfc8785(_Writer().free({} if written is None else written, 0))
 
 
 class _Writer:
@@ -129,10 +131,11 @@ class _Writer:
         return float(value)
 
 
-def rfc8785(value: Any) -> bytes:
+def _rfc8785(value: Any) -> bytes:
     """``value`` as RFC 8785 says, whatever it holds; raises ValueError when it cannot be written."""
-    written: bytes = signing_extra("rfc8785").dumps(value)
-    return written
+    import rfc8785
+
+    return rfc8785.dumps(value)
 
 
 _Write = Callable[[_Writer, Any], Any]

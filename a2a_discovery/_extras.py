@@ -1,22 +1,20 @@
-"""Optional dependencies, loaded when they are first needed."""
+"""Optional dependencies, asked for before the module that imports them."""
 
 from __future__ import annotations
 
-from functools import cache
 from importlib import import_module
-from types import ModuleType
 
 from a2a_discovery.errors import MissingExtraError
 
 
-@cache
-def signing_extra(name: str) -> ModuleType:
-    """A module of the extra ``signing``, as ``"joserfc.jwk"``.
+def require_signing() -> None:
+    """Do nothing where the extra ``signing`` is installed.
 
     Raises:
-        MissingExtraError: it is not installed.
+        MissingExtraError: it is not.
     """
     try:
-        return import_module(name)
+        import_module("joserfc")
+        import_module("rfc8785")
     except ModuleNotFoundError as exc:
         raise MissingExtraError("a2a_discovery.signatures", "signing") from exc
