@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         NoSupportedInterfaceError as NoSupportedInterfaceError,
         PushNotificationError as PushNotificationError,
         PushNotificationNotSupportedError as PushNotificationNotSupportedError,
+        SignatureError as SignatureError,
         StreamInterruptedError as StreamInterruptedError,
         TaskNotCancelableError as TaskNotCancelableError,
         TaskNotFoundError as TaskNotFoundError,
@@ -70,6 +71,12 @@ if TYPE_CHECKING:
         HttpCredentials as HttpCredentials,
         OAuthClient as OAuthClient,
     )
+    from a2a_discovery.signatures import (
+        canonical_json as canonical_json,
+        sign_card as sign_card,
+        verify_card as verify_card,
+        verify_card_async as verify_card_async,
+    )
     from a2a_discovery.tenancy import with_tenant as with_tenant
     from a2a_discovery.types import (
         AgentCard as AgentCard,
@@ -78,6 +85,10 @@ if TYPE_CHECKING:
     from a2a_discovery.validation import (
         ensure_valid as ensure_valid,
         validate as validate,
+    )
+    from a2a_discovery.verification import (
+        SignatureResult as SignatureResult,
+        Verification as Verification,
     )
 
 _MODULES = ("protojson", "sync", "types")
@@ -104,6 +115,7 @@ _NAMES = {
         "NoSupportedInterfaceError",
         "PushNotificationError",
         "PushNotificationNotSupportedError",
+        "SignatureError",
         "StreamInterruptedError",
         "TaskNotCancelableError",
         "TaskNotFoundError",
@@ -129,9 +141,11 @@ _NAMES = {
         "HttpCredentials",
         "OAuthClient",
     ),
+    "signatures": ("canonical_json", "sign_card", "verify_card", "verify_card_async"),
     "tenancy": ("with_tenant",),
     "types": ("AgentCard", "AgentInterface"),
     "validation": ("ensure_valid", "validate"),
+    "verification": ("SignatureResult", "Verification"),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 

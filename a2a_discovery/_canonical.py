@@ -48,13 +48,7 @@ def section_8_4_1(document: Mapping[str, Any]) -> bytes:
     Raises:
         CardError: the document does not fit an AgentCard.
     """
-    writer = _Writer()
-    unsigned = {key: value for key, value in document.items() if key != _SIGNATURES}
-    try:
-        canonical = writer.message(_CARD, unsigned)
-        return orjson.dumps(canonical, option=orjson.OPT_SORT_KEYS) if writer.plain else _rfc8785(canonical)
-    except (UnfitError, ValueError, OverflowError, orjson.JSONEncodeError):
-        raise _refusal(unsigned, None) from None
+    return _Writer().card(document)
 
 
 def sdk_form(document: Mapping[str, Any]) -> bytes:
@@ -63,15 +57,7 @@ def sdk_form(document: Mapping[str, Any]) -> bytes:
     Raises:
         CardError: the document does not fit an AgentCard.
     """
-    unsigned = {key: value for key, value in document.items() if key != _SIGNATURES}
-    card = protojson.read(AgentCard, unsigned, None, need=False)
-    if card is None:
-        findings = Findings()
-        card = protojson.diagnose(AgentCard, unsigned, None, findings, need=False)
-        if card is None or not findings.valid:
-            raise CardError(findings.problems)
-    written = _stripped(protojson.to_dict(card))
-    return _rfc8785(_Writer().free({} if written is None else written, 0))
+    return _SdkWriter().card(document)
 
 
 class _Writer:
@@ -85,15 +71,27 @@ class _Writer:
     def __init__(self) -> None:
         self.plain = True
 
+    def card(self, document: Mapping[str, Any]) -> bytes:
+        unsigned = {key: value for key, value in document.items() if key != _SIGNATURES}
+        try:
+            written = self.message(_CARD, unsigned)
+            if self.plain:
+                return orjson.dumps(written, option=orjson.OPT_SORT_KEYS)
+            import rfc8785
+
+            return rfc8785.dumps(written)
+        except (UnfitError, ValueError, OverflowError, orjson.JSONEncodeError):
+            raise _refusal(unsigned, None) from None
+
     def message(self, descriptor: Descriptor, value: Any) -> dict[str, Any]:
         if not isinstance(value, Mapping):
             raise UnfitError
         plan = _plan(descriptor)
-        written = {}
+        written: dict[str, Any] = {}
         for key, given in value.items():
             member = plan.get(key)
             if member is None:
-                written[self.key(key)] = self.free(given, 0)
+                self.unknown(written, key, given)
                 continue
             name, write = member
             if key != name and name in value:
@@ -102,6 +100,19 @@ class _Writer:
             if result is not _GONE:
                 written[name] = result
         return written
+
+    def unknown(self, written: dict[str, Any], key: Any, value: Any) -> None:
+        written[self.key(key)] = self.free(value, 0)
+
+    def many(self, one: _Write, value: Any) -> list[Any]:
+        if not isinstance(value, list | tuple):
+            raise UnfitError
+        return [one(self, x) for x in value]
+
+    def map(self, one: _Write, value: Any) -> dict[str, Any]:
+        if not isinstance(value, Mapping):
+            raise UnfitError
+        return {self.key(key): one(self, x) for key, x in value.items()}
 
     def free(self, value: Any, level: int) -> Any:
         """Any JSON value, untouched but for its numbers, which are doubles (RFC 8785 §3.2.2.3)."""
@@ -131,11 +142,35 @@ class _Writer:
         return float(value)
 
 
-def _rfc8785(value: Any) -> bytes:
-    """``value`` as RFC 8785 says, whatever it holds; raises ValueError when it cannot be written."""
-    import rfc8785
+class _SdkWriter(_Writer):
+    """Leaves out what the schema does not know, and what is empty once that is done within it."""
 
-    return rfc8785.dumps(value)
+    def message(self, descriptor: Descriptor, value: Any) -> dict[str, Any]:
+        return _without_empties(super().message(descriptor, value))
+
+    def unknown(self, written: dict[str, Any], key: Any, value: Any) -> None:
+        pass
+
+    def many(self, one: _Write, value: Any) -> list[Any]:
+        return [x for x in super().many(one, value) if not _is_empty(x)]
+
+    def map(self, one: _Write, value: Any) -> dict[str, Any]:
+        return _without_empties(super().map(one, value))
+
+    def free(self, value: Any, level: int) -> Any:
+        freed = super().free(value, level)
+        if isinstance(freed, dict):
+            return _without_empties(freed)
+        return [x for x in freed if not _is_empty(x)] if isinstance(freed, list) else freed
+
+
+def _without_empties(written: dict[str, Any]) -> dict[str, Any]:
+    return {key: x for key, x in written.items() if not _is_empty(x)}
+
+
+def _is_empty(written: Any) -> bool:
+    """Whether this is an empty string, array or object, or null."""
+    return not written and not isinstance(written, int | float)
 
 
 _Write = Callable[[_Writer, Any], Any]
@@ -155,14 +190,12 @@ def _field(field: Field, *, keep: bool) -> _Write:
     one = _one(field)
 
     def many(writer: _Writer, value: Any) -> Any:
-        if not isinstance(value, list | tuple):
-            raise UnfitError
-        return [one(writer, x) for x in value] if value or keep else _GONE
+        written = writer.many(one, value)
+        return written if keep or written else _GONE
 
     def mapped(writer: _Writer, value: Any) -> Any:
-        if not isinstance(value, Mapping):
-            raise UnfitError
-        return {writer.key(key): one(writer, x) for key, x in value.items()} if value or keep else _GONE
+        written = writer.map(one, value)
+        return written if keep or written else _GONE
 
     def single(writer: _Writer, value: Any) -> Any:
         written = one(writer, value)
@@ -195,16 +228,6 @@ def _struct(writer: _Writer, value: Any) -> Any:
     if not isinstance(value, Mapping):
         raise UnfitError
     return writer.free(value, 0)
-
-
-def _stripped(value: Any) -> Any:
-    """``value`` without empty strings, arrays and objects and nulls, at any depth; None when nothing is left."""
-    if isinstance(value, dict):
-        kept = {key: x for key, given in value.items() if (x := _stripped(given)) is not None}
-        return kept or None
-    if isinstance(value, list):
-        return [x for given in value if (x := _stripped(given)) is not None] or None
-    return None if value == "" else value
 
 
 def _refusal(document: Any, text: bytes | None) -> CardError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 import orjson
@@ -39,7 +40,7 @@ class KeyUnreadableError(ValueError):
 
 
 def candidates(material: Any) -> tuple[Candidate, ...]:
-    """The keys in a JWKS, a JWK, PEM blocks, JSON text of the first two, or a key of joserfc or cryptography.
+    """The keys in a JWKS, a JWK, PEM blocks, JSON text of the first two, a key of joserfc or cryptography, or several.
 
     Raises:
         KeyUnreadableError: it is none of these.
@@ -56,10 +57,12 @@ def candidates(material: Any) -> tuple[Candidate, ...]:
         keys = material.get("keys")
         if isinstance(keys, list | tuple):
             # What is no key, or of an unknown kind, is passed over (RFC 7517 §5).
-            return tuple(key for key in keys if isinstance(key, Mapping))
+            return tuple(key for key in keys if isinstance(key, Mapping) and "kty" in key)
         if "kty" in material:
             return (material,)
         raise KeyUnreadableError('a JWKS has "keys", a JWK has "kty"; this has neither')
+    if isinstance(material, list | tuple):
+        return tuple(key for part in material for key in candidates(part))
     return (_from_native(material),)
 
 
@@ -101,6 +104,18 @@ def _imported(candidate: Candidate, parameters: tuple[str, ...]) -> Key | None:
     if not isinstance(candidate, Mapping):
         return candidate
     jwk = {name: candidate[name] for name in parameters if name in candidate}
+    if not all(isinstance(value, str) for value in jwk.values()):
+        return None
+    return _public_key(tuple(jwk.items())) if parameters is _PUBLIC else _import(jwk)
+
+
+@lru_cache(maxsize=256)
+def _public_key(jwk: tuple[tuple[str, str], ...]) -> Key | None:
+    # To check that a point is on its curve takes longer than to check a signature.
+    return _import(dict(jwk))
+
+
+def _import(jwk: dict[str, Any]) -> Key | None:
     importers: dict[str, Callable[[Any], Key]] = {
         "EC": ECKey.import_key,
         "RSA": RSAKey.import_key,
