@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     )
     from a2a_discovery._async.agent import AsyncAgent as AsyncAgent
     from a2a_discovery._async.discovery import discover as discover
+    from a2a_discovery._async.keys import JwksResolver as JwksResolver
     from a2a_discovery._async.resolver import CardResolver as CardResolver
     from a2a_discovery._sync.agent import Agent as Agent
     from a2a_discovery.capabilities import require_capability as require_capability
@@ -95,6 +96,7 @@ _MODULES = ("protojson", "sync", "types")
 _NAMES = {
     "_async.agent": ("AsyncAgent",),
     "_async.discovery": ("discover",),
+    "_async.keys": ("JwksResolver",),
     "_async.resolver": ("CardResolver",),
     "_sync.agent": ("Agent",),
     "capabilities": ("require_capability",),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from a2a_discovery._canonical import read_document, sdk_form, section_8_4_1
 from a2a_discovery._protected import KEY_TYPES, InvalidSignatureError, Jws, encode_base64url, read_signature
 from a2a_discovery.card import MAX_CARD_BYTES, parse_card
 from a2a_discovery.errors import CardError
 from a2a_discovery.types import AgentCard
-from a2a_discovery.verification import Form, Outcome, SignaturePolicy, SignatureResult, Verification
+from a2a_discovery.verification import Form, Outcome, SignaturePolicy, SignatureResult, Verification, checked_policy
 
 _MOST_SIGNATURES: Final = 32
 _FORMS: Final[Mapping[Form, Callable[[Mapping[str, Any]], bytes]]] = {
@@ -47,9 +47,7 @@ class CardCheck:
     def __init__(
         self, data: bytes | str | Mapping[str, Any], algorithms: Iterable[str], policy: SignaturePolicy
     ) -> None:
-        if policy not in get_args(SignaturePolicy):
-            raise ValueError(f"{policy!r} is no policy: {', '.join(get_args(SignaturePolicy))} are")
-        self._policy: SignaturePolicy = policy
+        self._policy = checked_policy(policy)
         self._algorithms = {algorithms} if isinstance(algorithms, str) else set(algorithms)
         self._document = read_document(data, max_bytes=MAX_CARD_BYTES)
         self._payloads: dict[Form, bytes] = {"section-8.4.1": section_8_4_1(self._document)}

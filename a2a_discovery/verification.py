@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 if TYPE_CHECKING:
     from a2a_discovery.types import AgentCard
@@ -67,3 +67,10 @@ class Verification:
         """The canonical form that the card was read from; None unless verified."""
         forms = {s.form for s in self.signatures}
         return "section-8.4.1" if "section-8.4.1" in forms else "sdk" if "sdk" in forms else None
+
+
+def checked_policy(policy: SignaturePolicy) -> SignaturePolicy:
+    """``policy`` itself; raises ValueError when there is no such policy."""
+    if policy not in get_args(SignaturePolicy):
+        raise ValueError(f"{policy!r} is no policy of signatures: {', '.join(get_args(SignaturePolicy))} are")
+    return policy

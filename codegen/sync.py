@@ -30,6 +30,7 @@ REPLACEMENTS = {
     "async_sleep": "sync_sleep",
     "async_world": "sync_world",
     "asynccontextmanager": "contextmanager",
+    "verify_card_async": "verify_card",
 }
 
 
