@@ -19,6 +19,7 @@ from a2a_discovery.problems import Findings, Problem
 from a2a_discovery.types import AgentCard
 
 _SIGNATURES: Final = "signatures"
+_SCHEMES: Final = ("securitySchemes", "security_schemes")
 _GONE: Final = object()  # a default that the canonical form leaves out
 # Arrays and objects within each other in free JSON: twice what protobuf reads, and within the reach of every writer.
 _MAX_LEVELS: Final = 200
@@ -58,6 +59,15 @@ def sdk_form(document: Mapping[str, Any]) -> bytes:
         CardError: the document does not fit an AgentCard.
     """
     return _SdkWriter().card(document)
+
+
+def js_sdk_form(document: Mapping[str, Any]) -> bytes:
+    """What the JavaScript SDK signs of a card object of its own: it loses the schemes then, which are oneofs.
+
+    Raises:
+        CardError: the document does not fit an AgentCard.
+    """
+    return sdk_form({key: value for key, value in document.items() if key not in _SCHEMES})
 
 
 class _Writer:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any, Final
 
-from a2a_discovery._canonical import read_document, sdk_form, section_8_4_1
+from a2a_discovery._canonical import js_sdk_form, read_document, sdk_form, section_8_4_1
 from a2a_discovery._protected import KEY_TYPES, InvalidSignatureError, Jws, encode_base64url, read_signature
 from a2a_discovery.card import MAX_CARD_BYTES, parse_card
 from a2a_discovery.errors import CardError
@@ -17,6 +18,7 @@ _MOST_SIGNATURES: Final = 32
 _FORMS: Final[Mapping[Form, Callable[[Mapping[str, Any]], bytes]]] = {
     "section-8.4.1": section_8_4_1,
     "sdk": sdk_form,
+    "js-sdk": js_sdk_form,
 }
 
 
@@ -51,7 +53,7 @@ class CardCheck:
         self._algorithms = {algorithms} if isinstance(algorithms, str) else set(algorithms)
         self._document = read_document(data, max_bytes=MAX_CARD_BYTES)
         self._payloads: dict[Form, bytes] = {"section-8.4.1": section_8_4_1(self._document)}
-        self._encoded: dict[Form, str] = {}
+        self._encoded: dict[Form, str | None] = {}
         self._results: list[SignatureResult] = []
         self._pending: dict[int, Jws] = {}
         for index, entry in enumerate(self._entries()):
@@ -113,28 +115,30 @@ class CardCheck:
             self._note(index, "unverifiable", answer.failure or "there is no key for its kid and algorithm", jws)
             return
         for form in _FORMS:
-            signed = self._signed(jws, form)
-            if signed is not None and any(_jose.verifies(key, jws.alg, signed, jws.signature) for key in keys):
+            payload = self._payload(form)
+            if payload is None:
+                continue
+            signed = jws.signed(payload)
+            if any(_jose.verifies(key, jws.alg, signed, jws.signature) for key in keys):
                 self._note(index, "verified", "", jws, form)
                 return
         self._note(index, "invalid", "no key that may have made it has made it for this card", jws)
 
-    def _signed(self, jws: Jws, form: Form) -> bytes | None:
-        """The bytes that ``jws`` covers if it covers ``form``; None where that is no other than the first form."""
-        if form not in self._payloads:
-            self._payloads[form] = _FORMS[form](self._document)
-        payload = self._payloads[form]
-        if form != "section-8.4.1" and payload == self._payloads["section-8.4.1"]:
-            return None
+    def _payload(self, form: Form) -> str | None:
+        """What a signature of ``form`` covers, in base64url; None where that is no other than an earlier form."""
         if form not in self._encoded:
-            self._encoded[form] = encode_base64url(payload)
-        return jws.signed(self._encoded[form])
+            if form not in self._payloads:
+                self._payloads[form] = _FORMS[form](self._document)
+            payload = self._payloads[form]
+            earlier = (self._payloads[other] for other in takewhile(lambda other: other != form, _FORMS))
+            self._encoded[form] = None if payload in earlier else encode_base64url(payload)
+        return self._encoded[form]
 
     def _card(self, form: Form) -> AgentCard:
         try:
             return parse_card(self._payloads[form])
         except CardError as exc:
-            if form != "sdk":
+            if form == "section-8.4.1":
                 raise
             note = "; the SDK that signed the card left out what is empty, so it is not covered by the signature"
             problems = [replace(p, message=p.message + note) if p.rule == "required" else p for p in exc.problems]

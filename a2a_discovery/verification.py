@@ -14,8 +14,9 @@ Outcome: TypeAlias = Literal["verified", "unverifiable", "absent", "invalid"]
 SignaturePolicy: TypeAlias = Literal["require", "if-present", "off"]
 """``require`` takes verified cards only, ``if-present`` those without a signature too, ``off`` looks at none."""
 
-Form: TypeAlias = Literal["section-8.4.1", "sdk"]
-"""The canonical form that a signature covers: that of §8.4.1, or the one that the Python and JavaScript SDKs sign."""
+Form: TypeAlias = Literal["section-8.4.1", "sdk", "js-sdk"]
+"""The canonical form that a signature covers: that of §8.4.1; the one that the Python and JavaScript SDKs sign, without
+anything that is empty; or that without ``securitySchemes`` too, which the JavaScript SDK loses in its own objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,9 @@ class Verification:
 
     @property
     def form(self) -> Form | None:
-        """The canonical form that the card was read from; None unless verified."""
-        forms = {s.form for s in self.signatures}
-        return "section-8.4.1" if "section-8.4.1" in forms else "sdk" if "sdk" in forms else None
+        """The canonical form that the card was read from, the one that holds most; None unless verified."""
+        found = {s.form for s in self.signatures}
+        return next((form for form in get_args(Form) if form in found), None)
 
 
 def checked_policy(policy: SignaturePolicy) -> SignaturePolicy:
