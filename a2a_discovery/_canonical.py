@@ -17,10 +17,10 @@ from a2a_discovery._schema import Field, fields, proto_names
 from a2a_discovery.errors import CardError
 from a2a_discovery.problems import Findings, Problem
 from a2a_discovery.types import AgentCard
+from a2a_discovery.verification import Form
 
 _SIGNATURES: Final = "signatures"
-_SCHEMES: Final = ("securitySchemes", "security_schemes")
-_GONE: Final = object()  # a default that the canonical form leaves out
+_SCHEMES: Final = "securitySchemes"
 # Arrays and objects within each other in free JSON: twice what protobuf reads, and within the reach of every writer.
 _MAX_LEVELS: Final = 200
 _SAFE: Final = 2**53 - 1
@@ -41,33 +41,47 @@ def read_document(data: bytes | str | Mapping[str, Any], *, max_bytes: int) -> M
     return document
 
 
-def section_8_4_1(document: Mapping[str, Any]) -> bytes:
-    """The form of §8.4.1: REQUIRED fields and what has presence stay as they are, other defaults go.
-
-    Members that the schema does not know stay: whoever signed may know a newer one.
-
-    Raises:
-        CardError: the document does not fit an AgentCard.
-    """
-    return _Writer().card(document)
+def canonical_form(document: Mapping[str, Any], form: Form = "section-8.4.1") -> bytes:
+    """One canonical form of a card, as ``CanonicalCard`` has it."""
+    return CanonicalCard(document).form(form)
 
 
-def sdk_form(document: Mapping[str, Any]) -> bytes:
-    """The form that the Python and JavaScript SDKs sign: known fields alone, and nothing that is empty, anywhere.
+class CanonicalCard:
+    """The canonical forms of a card.
 
-    Raises:
-        CardError: the document does not fit an AgentCard.
-    """
-    return _SdkWriter().card(document)
+    ``section-8.4.1``: REQUIRED fields and what has presence stay as they are, other defaults go. Members that the
+    schema does not know stay: whoever signed may know a newer one.
 
+    ``sdk``: known fields alone, and nothing that is empty, anywhere, as the Python and JavaScript SDKs have it.
 
-def js_sdk_form(document: Mapping[str, Any]) -> bytes:
-    """What the JavaScript SDK signs of a card object of its own: it loses the schemes then, which are oneofs.
+    ``js-sdk``: what the JavaScript SDK makes of a card object of its own: it loses the schemes, which are oneofs.
+
+    Args:
+        document: the card's JSON, as it was received.
 
     Raises:
-        CardError: the document does not fit an AgentCard.
+        CardError: it does not fit an AgentCard.
     """
-    return sdk_form({key: value for key, value in document.items() if key not in _SCHEMES})
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._unsigned = {key: value for key, value in document.items() if key != _SIGNATURES}
+        self._writer = _Writer()
+        try:
+            self._written = self._writer.message(_CARD, self._unsigned)
+            self._section_8_4_1 = self._writer.dumps(self._written)
+        except (UnfitError, ValueError, OverflowError, orjson.JSONEncodeError):
+            raise _refusal(self._unsigned, None) from None
+
+    def form(self, form: Form) -> bytes:
+        """The bytes of one form."""
+        if form == "section-8.4.1":
+            return self._section_8_4_1
+        known = self._written
+        if self._writer.met_unknown:
+            known = _Writer(keep_unknown=False).message(_CARD, self._unsigned)
+        if form == "js-sdk":
+            known = {key: value for key, value in known.items() if key != _SCHEMES}
+        return self._writer.dumps(_stripped(known) or {})
 
 
 class _Writer:
@@ -76,53 +90,42 @@ class _Writer:
     Attributes:
         plain: whether orjson writes them as RFC 8785 says: whole numbers only, and keys whose order is the same in
             UTF-8 and UTF-16.
+        met_unknown: whether there were members that the schema does not know.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, keep_unknown: bool = True) -> None:
         self.plain = True
+        self.met_unknown = False
+        self._keep_unknown = keep_unknown
 
-    def card(self, document: Mapping[str, Any]) -> bytes:
-        unsigned = {key: value for key, value in document.items() if key != _SIGNATURES}
-        try:
-            written = self.message(_CARD, unsigned)
-            if self.plain:
-                return orjson.dumps(written, option=orjson.OPT_SORT_KEYS)
-            import rfc8785
+    def dumps(self, written: Any) -> bytes:
+        """What was made of a card, or a part of it, as RFC 8785 says; raises ValueError when it cannot be written."""
+        if self.plain:
+            return orjson.dumps(written, option=orjson.OPT_SORT_KEYS)
+        import rfc8785
 
-            return rfc8785.dumps(written)
-        except (UnfitError, ValueError, OverflowError, orjson.JSONEncodeError):
-            raise _refusal(unsigned, None) from None
+        return rfc8785.dumps(written)
 
     def message(self, descriptor: Descriptor, value: Any) -> dict[str, Any]:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict | Mapping):
             raise UnfitError
         plan = _plan(descriptor)
         written: dict[str, Any] = {}
         for key, given in value.items():
             member = plan.get(key)
             if member is None:
-                self.unknown(written, key, given)
+                self.met_unknown = True
+                if self._keep_unknown:
+                    written[self.key(key)] = self.free(given, 0)
                 continue
-            name, write = member
+            name, keep, write = member
             if key != name and name in value:
                 raise UnfitError  # both spellings
-            result = _GONE if given is None else write(self, given)
-            if result is not _GONE:
-                written[name] = result
+            if given is not None:
+                result = given if write is _string and type(given) is str else write(self, given)
+                if result or keep:
+                    written[name] = result
         return written
-
-    def unknown(self, written: dict[str, Any], key: Any, value: Any) -> None:
-        written[self.key(key)] = self.free(value, 0)
-
-    def many(self, one: _Write, value: Any) -> list[Any]:
-        if not isinstance(value, list | tuple):
-            raise UnfitError
-        return [one(self, x) for x in value]
-
-    def map(self, one: _Write, value: Any) -> dict[str, Any]:
-        if not isinstance(value, Mapping):
-            raise UnfitError
-        return {self.key(key): one(self, x) for key, x in value.items()}
 
     def free(self, value: Any, level: int) -> Any:
         """Any JSON value, untouched but for its numbers, which are doubles (RFC 8785 §3.2.2.3)."""
@@ -132,7 +135,7 @@ class _Writer:
             return self._number(value)
         if level >= _MAX_LEVELS:
             raise UnfitError
-        if isinstance(value, Mapping):
+        if isinstance(value, dict | Mapping):
             return {self.key(key): self.free(x, level + 1) for key, x in value.items()}
         if isinstance(value, list | tuple):
             return [self.free(x, level + 1) for x in value]
@@ -152,66 +155,33 @@ class _Writer:
         return float(value)
 
 
-class _SdkWriter(_Writer):
-    """Leaves out what the schema does not know, and what is empty once that is done within it."""
-
-    def message(self, descriptor: Descriptor, value: Any) -> dict[str, Any]:
-        return _without_empties(super().message(descriptor, value))
-
-    def unknown(self, written: dict[str, Any], key: Any, value: Any) -> None:
-        pass
-
-    def many(self, one: _Write, value: Any) -> list[Any]:
-        return [x for x in super().many(one, value) if not _is_empty(x)]
-
-    def map(self, one: _Write, value: Any) -> dict[str, Any]:
-        return _without_empties(super().map(one, value))
-
-    def free(self, value: Any, level: int) -> Any:
-        freed = super().free(value, level)
-        if isinstance(freed, dict):
-            return _without_empties(freed)
-        return [x for x in freed if not _is_empty(x)] if isinstance(freed, list) else freed
-
-
-def _without_empties(written: dict[str, Any]) -> dict[str, Any]:
-    return {key: x for key, x in written.items() if not _is_empty(x)}
-
-
-def _is_empty(written: Any) -> bool:
-    """Whether this is an empty string, array or object, or null."""
-    return not written and not isinstance(written, int | float)
-
-
 _Write = Callable[[_Writer, Any], Any]
 
 
 @cache
-def _plan(descriptor: Descriptor) -> Mapping[str, tuple[str, _Write]]:
-    """JSON name and writer of each field, by either of its spellings."""
+def _plan(descriptor: Descriptor) -> Mapping[str, tuple[str, bool, _Write]]:
+    """JSON name of each field, whether its default stays, and its writer, by either of its spellings."""
     plan = {}
     for name, field in fields(descriptor).items():
         has_presence = descriptor.fields_by_name[field.name].has_presence
-        plan[name] = (name, _field(field, keep=field.required or field.may_be_default or has_presence))
+        plan[name] = (name, field.required or field.may_be_default or has_presence, _field(field))
     return plan | {proto_name: plan[name] for proto_name, name in proto_names(descriptor).items()}
 
 
-def _field(field: Field, *, keep: bool) -> _Write:
+def _field(field: Field) -> _Write:
     one = _one(field)
 
-    def many(writer: _Writer, value: Any) -> Any:
-        written = writer.many(one, value)
-        return written if keep or written else _GONE
+    def many(writer: _Writer, value: Any) -> list[Any]:
+        if not isinstance(value, list | tuple):
+            raise UnfitError
+        return [one(writer, x) for x in value]
 
-    def mapped(writer: _Writer, value: Any) -> Any:
-        written = writer.map(one, value)
-        return written if keep or written else _GONE
+    def mapped(writer: _Writer, value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict | Mapping):
+            raise UnfitError
+        return {writer.key(key): one(writer, x) for key, x in value.items()}
 
-    def single(writer: _Writer, value: Any) -> Any:
-        written = one(writer, value)
-        return written if keep or written else _GONE
-
-    return {"one": single, "many": many, "map": mapped}[field.shape]
+    return {"one": one, "many": many, "map": mapped}[field.shape]
 
 
 def _one(field: Field) -> _Write:
@@ -235,9 +205,26 @@ def _bool(_: _Writer, value: Any) -> bool:
 
 
 def _struct(writer: _Writer, value: Any) -> Any:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict | Mapping):
         raise UnfitError
     return writer.free(value, 0)
+
+
+def _stripped(value: Any) -> Any:
+    """``value`` without empty strings, arrays and objects and nulls, at any depth; None when nothing is left."""
+    kind = type(value)
+    if kind is str:
+        return value or None
+    if kind is dict:
+        kept = {}
+        for key, given in value.items():
+            x = given if type(given) is str else _stripped(given)
+            if x is not None and x != "":
+                kept[key] = x
+        return kept or None
+    if kind is list:
+        return [x for given in value if (x := _stripped(given)) is not None] or None
+    return value
 
 
 def _refusal(document: Any, text: bytes | None) -> CardError:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
-from typing import Any, Final
+from typing import Any, Final, get_args
 
-from a2a_discovery._canonical import js_sdk_form, read_document, sdk_form, section_8_4_1
+import orjson
+
+from a2a_discovery._canonical import CanonicalCard, read_document
 from a2a_discovery._protected import KEY_TYPES, InvalidSignatureError, Jws, encode_base64url, read_signature
 from a2a_discovery.card import MAX_CARD_BYTES, parse_card
 from a2a_discovery.errors import CardError
@@ -15,11 +16,7 @@ from a2a_discovery.types import AgentCard
 from a2a_discovery.verification import Form, Outcome, SignaturePolicy, SignatureResult, Verification, checked_policy
 
 _MOST_SIGNATURES: Final = 32
-_FORMS: Final[Mapping[Form, Callable[[Mapping[str, Any]], bytes]]] = {
-    "section-8.4.1": section_8_4_1,
-    "sdk": sdk_form,
-    "js-sdk": js_sdk_form,
-}
+_FORMS: Final[tuple[Form, ...]] = get_args(Form)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +49,8 @@ class CardCheck:
         self._policy = checked_policy(policy)
         self._algorithms = {algorithms} if isinstance(algorithms, str) else set(algorithms)
         self._document = read_document(data, max_bytes=MAX_CARD_BYTES)
-        self._payloads: dict[Form, bytes] = {"section-8.4.1": section_8_4_1(self._document)}
+        self._canonical = CanonicalCard(self._document)
+        self._payloads: dict[Form, bytes] = {}
         self._encoded: dict[Form, str | None] = {}
         self._results: list[SignatureResult] = []
         self._pending: dict[int, Jws] = {}
@@ -127,16 +125,14 @@ class CardCheck:
     def _payload(self, form: Form) -> str | None:
         """What a signature of ``form`` covers, in base64url; None where that is no other than an earlier form."""
         if form not in self._encoded:
-            if form not in self._payloads:
-                self._payloads[form] = _FORMS[form](self._document)
-            payload = self._payloads[form]
-            earlier = (self._payloads[other] for other in takewhile(lambda other: other != form, _FORMS))
-            self._encoded[form] = None if payload in earlier else encode_base64url(payload)
+            payload = self._canonical.form(form)
+            self._encoded[form] = None if payload in self._payloads.values() else encode_base64url(payload)
+            self._payloads[form] = payload
         return self._encoded[form]
 
     def _card(self, form: Form) -> AgentCard:
         try:
-            return parse_card(self._payloads[form])
+            return parse_card(orjson.loads(self._payloads[form]))
         except CardError as exc:
             if form == "section-8.4.1":
                 raise

@@ -113,7 +113,8 @@ def _check_header(header: Mapping[str, Any]) -> None:
     if alg.lower() == "none" or alg.startswith("HS"):
         raise InvalidSignatureError("its algorithm is none that only the owner of a private key can use")
     for name in ("kid", "jku"):
-        if not isinstance(header.get(name, ""), str):
+        # null is what a2a-sdk writes when there is none.
+        if not isinstance(header.get(name), str | None):
             raise InvalidSignatureError(f'its "{name}" is no string')
     if "crit" in header:
         raise InvalidSignatureError("it demands an extension that is not understood (crit, RFC 7515 §4.1.11)")

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 from a2a_discovery import protojson
-from a2a_discovery._canonical import read_document, section_8_4_1
+from a2a_discovery._canonical import canonical_form, read_document
 from a2a_discovery._checking import Answer, CardCheck
 from a2a_discovery._extras import require_signing
 from a2a_discovery._protected import KEY_TYPES, Jws, encode_base64url, write_header
@@ -45,7 +45,7 @@ def canonical_json(card: bytes | str | Mapping[str, Any] | AgentCard) -> bytes:
         MissingExtraError: the extra ``signing`` is not installed.
     """
     document = protojson.to_dict(card) if isinstance(card, AgentCard) else card
-    return section_8_4_1(read_document(document, max_bytes=MAX_CARD_BYTES))
+    return canonical_form(read_document(document, max_bytes=MAX_CARD_BYTES))
 
 
 def sign_card(card: Any, key: Any, *, kid: str, jku: str | None = None, alg: str = "ES256") -> AgentCard:
