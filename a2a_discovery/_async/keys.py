@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import TracebackType
 from typing import Any
 
@@ -50,8 +50,7 @@ class JwksResolver:
         timeout: float = 10.0,
     ) -> None:
         checked_limits(lifetime=lifetime, pause=pause)
-        trusted = tuple(read_origin(origin) for origin in ([origins] if isinstance(origins, str) else origins))
-        self._policy = _TrustedOrigins((policy or UrlPolicy()).allow_http, trusted)
+        self._policy = _TrustedOrigins.of(policy or UrlPolicy(), [origins] if isinstance(origins, str) else origins)
         self._resolver = CardResolver(
             client, policy=self._policy, max_bytes=max_bytes, connect_timeout=connect_timeout, timeout=timeout
         )
@@ -102,11 +101,16 @@ class JwksResolver:
 
 @dataclass(frozen=True, slots=True)
 class _TrustedOrigins(UrlPolicy):
-    """Lets the URLs of some origins be called."""
+    """Lets the URLs of some origins be called, where the policy that it was made of does."""
 
-    origins: tuple[Url, ...] = ()
+    trusted: tuple[Url, ...] = ()
+
+    @classmethod
+    def of(cls, policy: UrlPolicy, origins: Iterable[str]) -> _TrustedOrigins:
+        rules = {field.name: getattr(policy, field.name) for field in fields(UrlPolicy)}
+        return cls(**rules, trusted=tuple(read_origin(origin) for origin in origins))
 
     def check(self, url: Url) -> None:
-        if not any(is_same_origin(url, origin) for origin in self.origins):
+        if not any(is_same_origin(url, origin) for origin in self.trusted):
             raise UrlRefusedError(f"no key sets of {Url(url.scheme, url.host, url.port, '')} are trusted")
         UrlPolicy.check(self, url)
