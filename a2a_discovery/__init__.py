@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     )
     from a2a_discovery._async.agent import AsyncAgent as AsyncAgent
     from a2a_discovery._async.discovery import discover as discover
+    from a2a_discovery._async.keys import JwksResolver as JwksResolver
     from a2a_discovery._async.resolver import CardResolver as CardResolver
     from a2a_discovery._sync.agent import Agent as Agent
     from a2a_discovery.capabilities import require_capability as require_capability
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         NoSupportedInterfaceError as NoSupportedInterfaceError,
         PushNotificationError as PushNotificationError,
         PushNotificationNotSupportedError as PushNotificationNotSupportedError,
+        SignatureError as SignatureError,
         StreamInterruptedError as StreamInterruptedError,
         TaskNotCancelableError as TaskNotCancelableError,
         TaskNotFoundError as TaskNotFoundError,
@@ -70,6 +72,12 @@ if TYPE_CHECKING:
         HttpCredentials as HttpCredentials,
         OAuthClient as OAuthClient,
     )
+    from a2a_discovery.signatures import (
+        canonical_json as canonical_json,
+        sign_card as sign_card,
+        verify_card as verify_card,
+        verify_card_async as verify_card_async,
+    )
     from a2a_discovery.tenancy import with_tenant as with_tenant
     from a2a_discovery.types import (
         AgentCard as AgentCard,
@@ -79,11 +87,16 @@ if TYPE_CHECKING:
         ensure_valid as ensure_valid,
         validate as validate,
     )
+    from a2a_discovery.verification import (
+        SignatureResult as SignatureResult,
+        Verification as Verification,
+    )
 
 _MODULES = ("protojson", "sync", "types")
 _NAMES = {
     "_async.agent": ("AsyncAgent",),
     "_async.discovery": ("discover",),
+    "_async.keys": ("JwksResolver",),
     "_async.resolver": ("CardResolver",),
     "_sync.agent": ("Agent",),
     "capabilities": ("require_capability",),
@@ -104,6 +117,7 @@ _NAMES = {
         "NoSupportedInterfaceError",
         "PushNotificationError",
         "PushNotificationNotSupportedError",
+        "SignatureError",
         "StreamInterruptedError",
         "TaskNotCancelableError",
         "TaskNotFoundError",
@@ -129,9 +143,11 @@ _NAMES = {
         "HttpCredentials",
         "OAuthClient",
     ),
+    "signatures": ("canonical_json", "sign_card", "verify_card", "verify_card_async"),
     "tenancy": ("with_tenant",),
     "types": ("AgentCard", "AgentInterface"),
     "validation": ("ensure_valid", "validate"),
+    "verification": ("SignatureResult", "Verification"),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 

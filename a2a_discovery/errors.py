@@ -4,6 +4,7 @@
 
     A2ADiscoveryError
     ├── CardError                     a document does not fit its message; .problems
+    ├── SignatureError                a card's signatures are not what the policy demands; .verification .url
     ├── NoSupportedInterfaceError     no entry of supportedInterfaces can be used; .skipped
     ├── TenantMismatchError           the request names another tenant than the interface
     ├── FetchError                    no card was had from a URL; .url .status .retry_after .challenge
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from a2a_discovery._requirements import Unmet
     from a2a_discovery.interfaces import Skipped
     from a2a_discovery.problems import Problem
+    from a2a_discovery.verification import Verification
 
 
 _SHOWN = 50
@@ -72,6 +74,28 @@ class CardError(A2ADiscoveryError):
         lines = [f"{self.subject}{origin} is not valid, {count}:", *(f"  {p}" for p in errors[:_SHOWN])]
         if len(errors) > _SHOWN:
             lines.append(f"  and {len(errors) - _SHOWN:,} more, see .problems")
+        return "\n".join(lines)
+
+
+class SignatureError(A2ADiscoveryError):
+    """A card's signatures (§8.4) are not what the policy demands.
+
+    Attributes:
+        verification: the outcome, and the reason for each signature.
+        url: where the card came from, when it was fetched.
+    """
+
+    def __init__(self, verification: Verification, *, url: str | None = None) -> None:
+        self.verification = verification
+        self.url = url
+        super().__init__(verification, url)
+
+    def __str__(self) -> str:
+        origin = f" from {self.url}" if self.url else ""
+        if self.verification.outcome == "absent":
+            return f"the card{origin} is not signed"
+        lines = [f"no signature of the card{origin} is verified:"]
+        lines += [f"  [{s.index}] {s.outcome}: {s.reason}" for s in self.verification.signatures]
         return "\n".join(lines)
 
 

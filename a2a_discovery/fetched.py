@@ -10,6 +10,7 @@ from a2a_discovery._frozen import Picklable, frozen
 
 if TYPE_CHECKING:
     from a2a_discovery.types import AgentCard
+    from a2a_discovery.verification import Verification
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +43,13 @@ class ResolvedCard(Picklable):
     """A card and where it came from.
 
     Attributes:
-        card: the card, read from ``data``.
+        card: the card, read from ``data``; when its signature is verified, from the bytes that this covers.
         url: the URL that answered, another one after redirects.
         requested_url: the URL asked for.
         data: the bytes received, decompressed and otherwise untouched: signatures are checked on them.
         headers: the answer's header fields, as in :class:`FetchedDocument`.
         redirects: the URLs that redirected, in order.
+        verification: what became of the card's signatures; None when they were not looked at.
     """
 
     card: AgentCard
@@ -56,6 +58,7 @@ class ResolvedCard(Picklable):
     data: bytes = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
     redirects: tuple[str, ...] = ()
+    verification: Verification | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "headers", frozen(self.headers))

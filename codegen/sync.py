@@ -34,6 +34,7 @@ REPLACEMENTS = {
     "async_transport": "sync_transport",
     "async_world": "sync_world",
     "asynccontextmanager": "contextmanager",
+    "verify_card_async": "verify_card",
 }
 
 

@@ -22,9 +22,11 @@ import httpx
 
 import a2a_discovery._async.agent as async_agent
 import a2a_discovery._async.discovery as async_discovery
+import a2a_discovery._async.keys as async_keys
 import a2a_discovery._async.resolver as async_resolver
 import a2a_discovery._sync.agent as sync_agent
 import a2a_discovery._sync.discovery as sync_discovery
+import a2a_discovery._sync.keys as sync_keys
 import a2a_discovery._sync.resolver as sync_resolver
 from a2a_discovery._gen.async_methods import AsyncOperations
 from a2a_discovery.fetched import FetchedDocument, ResolvedCard
@@ -295,6 +297,16 @@ class World:
 
     def resolver(self, *args: Any, **options: Any) -> Any:
         return (async_resolver.CardResolver if self.name == "async" else _Blocking)(*args, **options)
+
+    @asynccontextmanager
+    async def key_sets(self, *args: Any, **options: Any) -> AsyncIterator[Any]:
+        """A JwksResolver of this world, which is called as its world does."""
+        if self.name == "async":
+            async with async_keys.JwksResolver(*args, **options) as keys:
+                yield keys
+        else:
+            with sync_keys.JwksResolver(*args, **options) as blocking:
+                yield blocking
 
     @asynccontextmanager
     async def client(self, **options: Any) -> AsyncIterator[Any]:

@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import assert_type
 
 import a2a_discovery
-from a2a_discovery import AgentCard, CardResolver, Problem, ResolvedCard, Selection, protojson, types
+from a2a_discovery import (
+    AgentCard,
+    CardResolver,
+    JwksResolver,
+    Problem,
+    ResolvedCard,
+    Selection,
+    SignatureResult,
+    Verification,
+    protojson,
+    types,
+)
 
 
 async def fetching(resolver: CardResolver) -> None:
@@ -31,3 +42,15 @@ def choosing(card: AgentCard) -> None:
     assert_type(selection, Selection)
     request = types.SendMessageRequest(message=types.Message(message_id="m", role=types.ROLE_USER))
     assert_type(a2a_discovery.with_tenant(request, selection.interface), types.SendMessageRequest)
+
+
+async def signing(card: AgentCard, data: bytes, key: dict[str, str]) -> None:
+    assert_type(a2a_discovery.canonical_json(data), bytes)
+    assert_type(a2a_discovery.sign_card(card, key, kid="k", alg="EdDSA"), AgentCard)
+    verification = a2a_discovery.verify_card(data, lambda kid, header: key, policy="if-present")
+    assert_type(verification, Verification)
+    assert_type(verification.card, AgentCard | None)
+    assert_type(verification.signatures, tuple[SignatureResult, ...])
+    async with JwksResolver(["https://keys.test"]) as keys, CardResolver(signatures="require", keys=keys) as resolver:
+        assert_type((await resolver.resolve("agent.test")).verification, Verification | None)
+    assert_type(await a2a_discovery.verify_card_async(data, keys), Verification)

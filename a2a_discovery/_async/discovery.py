@@ -13,6 +13,7 @@ from a2a_discovery._async.resolver import CardResolver
 from a2a_discovery.interfaces import Support
 from a2a_discovery.policy import UrlPolicy
 from a2a_discovery.security import CredentialStore
+from a2a_discovery.verification import SignaturePolicy
 
 
 @asynccontextmanager
@@ -33,6 +34,8 @@ async def discover(
     strict_responses: bool = False,
     fallback: bool = False,
     retries: int = 0,
+    signatures: SignaturePolicy = "off",
+    keys: Any = None,
 ) -> AsyncIterator[AsyncAgent]:
     """Fetch the card of ``reference``, check it, choose an interface, and give the agent to call (§8.2, §8.3.2).
 
@@ -53,13 +56,18 @@ async def discover(
         strict_responses: whether a missing REQUIRED field in a response is an error.
         fallback: whether the next supported interface is tried where one cannot be connected to.
         retries: how often a call that is safe to repeat is repeated.
+        signatures: whether the card has to be signed, as for ``CardResolver``.
+        keys: whose signatures count, as for ``CardResolver``.
 
     Raises:
         FetchError: there is no card to be had.
         CardError: there is one, but it is not valid.
+        SignatureError: its signatures are not what ``signatures`` demands.
         NoSupportedInterfaceError: no interface of it can be used.
     """
-    async with CardResolver(client, headers=headers, policy=policy, connect_timeout=connect_timeout) as resolver:
+    async with CardResolver(
+        client, headers=headers, policy=policy, connect_timeout=connect_timeout, signatures=signatures, keys=keys
+    ) as resolver:
         found = await resolver.resolve(reference)
     agent = AsyncAgent(
         found.card,

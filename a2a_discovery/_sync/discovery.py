@@ -14,6 +14,7 @@ from a2a_discovery._sync.resolver import CardResolver
 from a2a_discovery.interfaces import Support
 from a2a_discovery.policy import UrlPolicy
 from a2a_discovery.security import CredentialStore
+from a2a_discovery.verification import SignaturePolicy
 
 
 @contextmanager
@@ -34,6 +35,8 @@ def discover(
     strict_responses: bool = False,
     fallback: bool = False,
     retries: int = 0,
+    signatures: SignaturePolicy = "off",
+    keys: Any = None,
 ) -> Iterator[Agent]:
     """Fetch the card of ``reference``, check it, choose an interface, and give the agent to call (§8.2, §8.3.2).
 
@@ -54,13 +57,18 @@ def discover(
         strict_responses: whether a missing REQUIRED field in a response is an error.
         fallback: whether the next supported interface is tried where one cannot be connected to.
         retries: how often a call that is safe to repeat is repeated.
+        signatures: whether the card has to be signed, as for ``CardResolver``.
+        keys: whose signatures count, as for ``CardResolver``.
 
     Raises:
         FetchError: there is no card to be had.
         CardError: there is one, but it is not valid.
+        SignatureError: its signatures are not what ``signatures`` demands.
         NoSupportedInterfaceError: no interface of it can be used.
     """
-    with CardResolver(client, headers=headers, policy=policy, connect_timeout=connect_timeout) as resolver:
+    with CardResolver(
+        client, headers=headers, policy=policy, connect_timeout=connect_timeout, signatures=signatures, keys=keys
+    ) as resolver:
         found = resolver.resolve(reference)
     agent = Agent(
         found.card,

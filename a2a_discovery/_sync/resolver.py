@@ -20,10 +20,13 @@ from a2a_discovery._redirects import RedirectChain
 from a2a_discovery._response import FIRST_BYTES, BodyError, BodyReader, ResponseHead
 from a2a_discovery._retry import checked_limits
 from a2a_discovery.card import parse_card
-from a2a_discovery.errors import CardError, FetchError
+from a2a_discovery.errors import CardError, FetchError, SignatureError
 from a2a_discovery.fetched import FetchedDocument, ResolvedCard
 from a2a_discovery.policy import UrlPolicy
 from a2a_discovery.reference import card_url
+from a2a_discovery.signatures import key_source, verify_card
+from a2a_discovery.types import AgentCard
+from a2a_discovery.verification import SignaturePolicy, Verification, checked_policy
 
 _log = logging.getLogger("a2a_discovery")
 
@@ -48,6 +51,14 @@ class CardResolver:
         connect_timeout: seconds for one connection, TLS included.
         timeout: seconds for the whole fetch, all redirects included.
         max_redirects: how many redirects are followed.
+        signatures: ``"require"`` takes cards whose signature is verified, ``"if-present"`` also those without one, and
+            ``"off"`` looks at none (§8.4.3).
+        keys: whose signatures count, as for ``verify_card_async``; a ``JwksResolver`` fetches them. The time that it
+            takes comes on top of ``timeout``.
+
+    Raises:
+        ValueError: a limit is no number of seconds above 0, or there are no keys to check signatures with.
+        MissingExtraError: signatures are to be checked, but the extra ``signing`` is not installed.
 
     Once a redirect leaves the origin asked for, neither ``headers`` nor anything of the client's is sent any more.
     """
@@ -62,8 +73,12 @@ class CardResolver:
         connect_timeout: float = 5.0,
         timeout: float = 15.0,
         max_redirects: int = 5,
+        signatures: SignaturePolicy = "off",
+        keys: Any = None,
     ) -> None:
         checked_limits(timeout=timeout, connect_timeout=connect_timeout)
+        self._signatures = checked_policy(signatures)
+        self._keys = None if signatures == "off" else key_source(keys)
         self._own_client = client is None
         self._policy = policy or UrlPolicy()
         self._client = client or _new_client(self._policy)
@@ -91,15 +106,17 @@ class CardResolver:
     def resolve(self, reference: str, *, strict: bool = True) -> ResolvedCard:
         """Fetch and read the card of ``reference``: a host, a base URL or the card's own URL (§8.2).
 
-        ``strict=False`` also takes a card with problems, as :func:`a2a_discovery.parse_card` does.
+        ``strict=False`` also takes a card with problems, as :func:`a2a_discovery.parse_card` does, unless its signature
+        is verified. Then the card is the one that the verified bytes hold.
 
         Raises:
             FetchError: there is no card to be had; FetchTimeoutError when a time limit ran out.
             CardError: there is one, but it is not valid; its ``.url`` says where.
+            SignatureError: its signatures are not what ``signatures`` demands.
         """
         document = self.fetch(card_url(reference))
         try:
-            card = parse_card(document.body, strict=strict)
+            card, verification = self._read_card(document, strict=strict)
         except CardError as error:
             error.url = document.url
             raise
@@ -110,7 +127,18 @@ class CardResolver:
             data=document.body,
             headers=document.headers,
             redirects=document.redirects,
+            verification=verification,
         )
+
+    def _read_card(self, document: FetchedDocument, *, strict: bool) -> tuple[AgentCard, Verification | None]:
+        if self._keys is None:
+            return parse_card(document.body, strict=strict), None
+        verification = verify_card(document.body, self._keys, policy=self._signatures)
+        if not verification.accepted:
+            raise SignatureError(verification, url=document.url)
+        if verification.card is None:
+            return parse_card(document.body, strict=strict), verification
+        return verification.card, verification
 
     def fetch(self, url: str) -> FetchedDocument:
         """GET ``url``, an absolute http or https URL, and follow its redirects; only 200 is a document.

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from a2a_discovery import protojson
-from a2a_discovery.card import inspect_card
+from a2a_discovery.card import CardReport, inspect_card
 from a2a_discovery.cli import draw
 from a2a_discovery.cli.common import (
     AllowHosts,
@@ -30,9 +30,10 @@ from a2a_discovery.cli.common import (
 )
 from a2a_discovery.cli.load import CommandError, ExitCode, load
 from a2a_discovery.cli.send import send
+from a2a_discovery.cli.signatures import KeysOption, SignaturesOption, as_json, in_words, refusal, verification_of
 from a2a_discovery.cli.task import task_app
 from a2a_discovery.cli.terminal import json_text, prepare_streams
-from a2a_discovery.errors import MissingExtraError
+from a2a_discovery.errors import CardError, MissingExtraError
 from a2a_discovery.problems import Problem
 
 app = typer.Typer(
@@ -87,18 +88,34 @@ def get(
     same_origin: SameOrigin = False,
     allow_host: AllowHosts = None,
     deny_private: DenyPrivate = False,
+    keys: KeysOption = None,
+    signatures: SignaturesOption = None,
 ) -> None:
-    """Draw a card, or print its JSON; exit with 1 when it is not valid."""
+    """Draw a card, or print its JSON; exit with 1 when it is not valid, or not signed as demanded.
+
+    Where signatures are looked at, the card is what the verified one covers, and the JSON is an object of "card" and
+    "verification".
+    """
     with failures():
         wanted = _one_reference(reference, agent_card)
         document = load(wanted, timeout=timeout, policy=url_policy(same_origin, allow_host, deny_private))
         report = inspect_card(document.data, card_url=document.url)
-        if report.card is None:
+        try:
+            verification = verification_of(document, keys, signatures)
+        except CardError as exc:
+            raise invalid(document.origin, report.errors or exc.problems, wanted) from exc
+        if verification is not None and not verification.accepted:
+            raise refusal(verification, document.origin)
+        card = report.card if verification is None or verification.card is None else verification.card
+        if card is None:
             raise invalid(document.origin, report.errors, wanted)
         if output is Output.json:
-            typer.echo(json_text(protojson.to_dict(report.card), sys.stdout))
+            written = protojson.to_dict(card)
+            shown = written if verification is None else {"card": written, "verification": as_json(verification)}
+            typer.echo(json_text(shown, sys.stdout))
         else:
-            show(draw.draw_card(report.card, document.origin))
+            signed = None if verification is None else in_words(verification)
+            show(draw.draw_card(card, document.origin, signed))
         if report.warnings:
             tell(f"{counted(report.warnings)}: {hint(wanted)}")
 
@@ -112,18 +129,35 @@ def check(
     same_origin: SameOrigin = False,
     allow_host: AllowHosts = None,
     deny_private: DenyPrivate = False,
+    keys: KeysOption = None,
+    signatures: SignaturesOption = None,
 ) -> None:
-    """List what is wrong with a card and how to mend it; exit with 1 when it is not valid."""
+    """List what is wrong with a card and how to mend it; exit with 1 when it is not valid, or not signed as demanded.
+
+    Where signatures are looked at, the JSON is an object of "problems" and "verification".
+    """
     with failures():
         policy = url_policy(same_origin, allow_host, deny_private)
         document = load(_one_reference(reference, agent_card), timeout=timeout, policy=policy)
         report = inspect_card(document.data, card_url=document.url)
+        verification = None
+        try:
+            verification = verification_of(document, keys, signatures)
+        except CardError as exc:
+            report = report if report.errors else CardReport(None, exc.problems)
+        valid = report.card is not None or (verification is not None and verification.card is not None)
         if output is Output.json:
-            typer.echo(json_text([_as_json(problem) for problem in report.problems], sys.stdout))
+            problems = [_as_json(problem) for problem in report.problems]
+            shown = problems if verification is None else {"problems": problems, "verification": as_json(verification)}
+            typer.echo(json_text(shown, sys.stdout))
         else:
-            verdict = "not valid" if report.card is None else "valid"
-            show(draw.draw_problems(f"{document.origin}: {verdict}, {counted(report.problems)}", report.problems))
-    if report.card is None:
+            verdict = f"{document.origin}: {'valid' if valid else 'not valid'}, {counted(report.problems)}"
+            if verification is not None:
+                verdict += f"; signature {in_words(verification)}"
+            show(draw.draw_problems(verdict, report.problems))
+        if verification is not None and not verification.accepted:
+            raise refusal(verification, document.origin)
+    if not valid:
         raise typer.Exit(ExitCode.FAILED)
 
 

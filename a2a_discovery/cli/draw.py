@@ -28,11 +28,19 @@ _ABSENT: Final = "–"
 _REQUIRED_MARK: Final = Text("*", "bold cyan")
 
 
-def draw_card(card: AgentCard, origin: str) -> Sheet:
-    """A card in four groups: who it is, where to reach it, what it demands, what it offers."""
+def draw_card(card: AgentCard, origin: str, signature: str | None = None) -> Sheet:
+    """A card in four groups: who it is, where to reach it, what it demands, what it offers.
+
+    Args:
+        card: the card.
+        origin: where it came from.
+        signature: what became of its signatures, None when they were not looked at.
+    """
     sheet = Sheet()
     sheet.line(Text.assemble((clean(card.name), "bold"), " ", clean(card.version)))
     sheet.line(Text(clean(origin), "dim"))
+    if signature is not None:
+        sheet.line(Text(f"signature: {clean(signature)}", "green" if signature.startswith("verified") else "yellow"))
     elsewhere = {"supportedInterfaces", *_DEMANDS, *_OFFERS}
     sheet.heading("Who it is")
     _draw_fields(sheet, card, [name for name in fields(AgentCard.DESCRIPTOR) if name not in elsewhere])
