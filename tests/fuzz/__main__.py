@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from a2a_discovery import types
-from tests.fuzz.targets import REPEAT, TARGETS
+from tests.fuzz.targets import TARGETS
+from tests.fuzz.texts import REPEAT
 
 CORPUS = Path(__file__).parent / "corpus"
 FINDINGS = Path(".cache/fuzz")
@@ -33,6 +34,25 @@ def words() -> Iterator[bytes]:
     for name in ("jsonrpc", "id", "method", "params", "result", "error", "code", "message", "data", "@type", "reason"):
         yield f'"{name}":'.encode()
     yield from (b"true", b"false", b"null", b"1e999", b"-0.0", b"{}", b"[]", b'""', b"\\ud800", b"\\u0022", b'"2.0"')
+    for name in (
+        "alg",
+        "kid",
+        "jku",
+        "crit",
+        "kty",
+        "crv",
+        "x",
+        "y",
+        "n",
+        "e",
+        "use",
+        "keys",
+        "access_token",
+        "issuer",
+    ):
+        yield f'"{name}":'.encode()
+    for name in ("token_type", "expires_in", "refresh_token", "token_endpoint", "device_code", "verification_uri"):
+        yield f'"{name}":'.encode()
     yield from (b"data:", b"data: ", b"\r\n", b"\n\n", b":", b"\xef\xbb\xbf", b"\xe2\x80\xa8", REPEAT)
     yield from (b"https://", b"http://", b"grpc://", b"dns:///", b"[::1]", b"127.0.0.1", b"xn--", b"%2e", b"@", b":443")
     yield from (b"type.googleapis.com/google.rpc.ErrorInfo", b"type.googleapis.com/google.protobuf.Any")

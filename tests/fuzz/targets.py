@@ -26,21 +26,11 @@ from a2a_discovery.problems import Findings
 from a2a_discovery.push import read_push_notification
 from a2a_discovery.reference import card_url
 from a2a_discovery.types import AgentCard
+from tests.fuzz import trust
+from tests.fuzz.texts import GROWN, grown
 
-REPEAT: Final = b"\xff\xfe"
-"""``head REPEAT piece REPEAT tail`` stands for a text in which the piece comes very often."""
-_GROWN = 16 * 1024
 _STATUSES = (200, 400, 401, 404, 429, 500, 503, 999)
 _CODES = ("NOT_FOUND", "UNAVAILABLE", "INTERNAL", "X")
-
-
-def grown(data: bytes) -> bytes:
-    """The text that ``data`` stands for: a short input can ask for a long one, so that what takes too long is found."""
-    parts = data.split(REPEAT)
-    if len(parts) != 3 or not parts[1]:
-        return data
-    head, piece, tail = parts
-    return head + piece * (_GROWN // len(piece)) + tail
 
 
 def card(data: bytes) -> None:
@@ -62,7 +52,7 @@ def card(data: bytes) -> None:
 
 def _readers_agree(text: bytes, report: CardReport) -> None:
     try:
-        document, plain = protojson.decode(text, max_bytes=2 * _GROWN, subject="AgentCard")
+        document, plain = protojson.decode(text, max_bytes=2 * GROWN, subject="AgentCard")
     except CardError:
         return
     for need in (True, False):
@@ -246,4 +236,6 @@ TARGETS: Final[dict[str, Callable[[bytes], None]]] = {
     "rest": http_json,
     "grpc": grpc_wire,
     "url": header_text,
+    "canonical": trust.signed_card,
+    "keys": trust.answers,
 }
