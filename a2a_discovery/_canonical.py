@@ -37,7 +37,7 @@ def read_document(data: bytes | str | Mapping[str, Any], *, max_bytes: int) -> M
     require_signing()
     document, text = protojson.decode(data, max_bytes=max_bytes, subject="AgentCard")
     if not isinstance(document, Mapping) or (text is not None and has_duplicates(document, text)):
-        raise _refusal(document, text)
+        raise refusal(document, text)
     return document
 
 
@@ -70,7 +70,7 @@ class CanonicalCard:
             self._written = self._writer.message(_CARD, self._unsigned)
             self._section_8_4_1 = self._writer.dumps(self._written)
         except (UnfitError, ValueError, OverflowError, orjson.JSONEncodeError):
-            raise _refusal(self._unsigned, None) from None
+            raise refusal(self._unsigned, None) from None
 
     def form(self, form: Form) -> bytes:
         """The bytes of one form."""
@@ -227,7 +227,7 @@ def _stripped(value: Any) -> Any:
     return value
 
 
-def _refusal(document: Any, text: bytes | None) -> CardError:
+def refusal(document: Any, text: bytes | None) -> CardError:
     """The error that says all that is wrong with a document that has no canonical form."""
     findings = Findings()
     protojson.diagnose(AgentCard, document, text, findings, need=False)

@@ -8,7 +8,7 @@ from typing import Any, Final, get_args
 
 import orjson
 
-from a2a_discovery._canonical import CanonicalCard, read_document
+from a2a_discovery._canonical import CanonicalCard, read_document, refusal
 from a2a_discovery._protected import KEY_TYPES, InvalidSignatureError, Jws, encode_base64url, read_signature
 from a2a_discovery.card import MAX_CARD_BYTES, parse_card
 from a2a_discovery.errors import CardError
@@ -85,8 +85,8 @@ class CardCheck:
         if entries is None:
             return ()
         if not isinstance(entries, list | tuple):
-            parse_card(self._document)  # which says what is wrong
-        return entries  # type: ignore[no-any-return]
+            raise refusal(self._document, None)
+        return entries
 
     def _read(self, index: int, entry: Any) -> None:
         if self._policy == "off":

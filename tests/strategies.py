@@ -77,12 +77,12 @@ def near_documents(draw: st.DrawFn) -> tuple[type[Message], Any]:
     if draw(st.integers(0, 3)) == 0:  # so that a oneof gets two members
         document |= protojson.to_dict(type(message)(**draw(arguments(message.DESCRIPTOR))))
     for _ in range(draw(st.integers(0, 2))):
-        document = draw(_damaged(document))
+        document = draw(damaged(document))
     return type(message), document
 
 
 @st.composite
-def _damaged(draw: st.DrawFn, document: Any) -> Any:
+def damaged(draw: st.DrawFn, document: Any) -> Any:
     """The document with one place in it exchanged, removed, renamed or added to."""
     if isinstance(document, dict) and document and draw(st.booleans()):
         key = draw(st.sampled_from(sorted(document)))
@@ -92,10 +92,10 @@ def _damaged(draw: st.DrawFn, document: Any) -> Any:
             return rest
         if how == "rename":
             return rest | {"".join(f"_{c.lower()}" if c.isupper() else c for c in key): document[key]}
-        return document | {key: None if how == "null" else draw(_damaged(document[key]))}
+        return document | {key: None if how == "null" else draw(damaged(document[key]))}
     if isinstance(document, list) and document and draw(st.booleans()):
         index = draw(st.integers(0, len(document) - 1))
-        return [*document[:index], draw(_damaged(document[index])), *document[index + 1 :]]
+        return [*document[:index], draw(damaged(document[index])), *document[index + 1 :]]
     if isinstance(document, dict) and draw(st.booleans()):
         return document | {draw(texts): draw(json_values)}
     return draw(
