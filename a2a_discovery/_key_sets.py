@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 import orjson
 
+from a2a_discovery._slots import Slots
 from a2a_discovery.errors import FetchError
 from a2a_discovery.policy import Url
 
@@ -45,7 +45,7 @@ class KeySetCache:
         self._pause = pause
         self._entries: dict[str, _Entry] = {}
         self._down: dict[tuple[str, str, int], tuple[float, FetchError]] = {}
-        self._slots: WeakKeyDictionary[object, dict[object, Any]] = WeakKeyDictionary()
+        self._slots = Slots()
 
     def get(self, url: Url, kid: str | None) -> KeySet | None:
         """The keys at ``url``, or None when it has to be asked, also because ``kid`` is not among them.
@@ -79,7 +79,7 @@ class KeySetCache:
 
     def slot(self, url: Url, world: object, slots: Callable[[int], Any]) -> Any:
         """The only slot to ask the origin of ``url`` in; each event loop has its own."""
-        return self._slots.setdefault(world, {}).setdefault(url.origin, slots(1))
+        return self._slots.slot(url.origin, world, slots)
 
     def _keep(self, url: Url, entry: _Entry) -> None:
         self._entries.pop(str(url), None)

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
-from weakref import WeakKeyDictionary
+
+from a2a_discovery._slots import Slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class TokenCache:
 
     def __init__(self) -> None:
         self._tokens: dict[Hashable, Token] = {}
-        self._slots: WeakKeyDictionary[object, dict[Hashable, Any]] = WeakKeyDictionary()
+        self._slots = Slots()
 
     def get(self, way: Hashable, rejected: str | None) -> Token | None:
         """The token, as long as it is fresh and not the ``rejected`` one."""
@@ -46,4 +47,4 @@ class TokenCache:
 
     def slot(self, way: Hashable, world: object, slots: Callable[[int], Any]) -> Any:
         """The only slot to have a token made in; each event loop has its own."""
-        return self._slots.setdefault(world, {}).setdefault(way, slots(1))
+        return self._slots.slot(way, world, slots)
