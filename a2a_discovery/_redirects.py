@@ -21,15 +21,20 @@ class RedirectChain:
             even when a later hop leads back.
     """
 
-    def __init__(self, url: str, policy: UrlPolicy, max_redirects: int) -> None:
-        """Raises FetchError when ``url`` is no http or https URL, or ``policy`` lets nobody fetch it."""
+    def __init__(self, url: str, policy: UrlPolicy, max_redirects: int, named_by: str | None = None) -> None:
+        """Begin at ``url``, which the caller asked for, or which the document at ``named_by`` names.
+
+        Raises:
+            FetchError: ``url`` is no http or https URL, or ``policy`` lets nobody fetch it.
+        """
         self.requested = self.current = read_url(url)
         self.redirects: list[str] = []
-        self.at_origin = True
-        self._policy = policy if policy.origin is not None else policy.within(str(self.requested))
+        origin = self.requested if named_by is None else read_url(named_by)
+        self.at_origin = self.requested.origin == origin.origin
+        self._policy = policy if policy.origin is not None else policy.within(str(origin))
         self._max_redirects = max_redirects
         try:
-            self._policy.check_requested(self.requested)
+            self._check(origin, self.requested, origin)
         except UrlRefusedError as exc:
             raise self.error(f"it is not called: {exc}") from exc
 
@@ -42,7 +47,7 @@ class RedirectChain:
             raise self.error(f"it redirects once more, after {self._max_redirects} redirects (max_redirects)", head)
         try:
             target = parse_url(urljoin(str(self.current), location))
-            self._check(target)
+            self._check(self.current, target, self.requested)
         except UrlRefusedError as exc:
             message = f"it redirects to {masked(location)!r}, which is not followed: {exc}"
             raise self.error(message, head) from exc
@@ -83,9 +88,11 @@ class RedirectChain:
             challenge=head.headers.get("www-authenticate") if head else None,
         )
 
-    def _check(self, target: Url) -> None:
-        if self.current.scheme == "https" and target.scheme == "http":
+    def _check(self, source: Url, target: Url, asked: Url) -> None:
+        if source.scheme == "https" and target.scheme == "http":
             raise UrlRefusedError("it leaves https for plain http")
-        # Plain http was asked for explicitly there.
-        if target.origin != self.requested.origin:
+        if target.origin == asked.origin:
+            # Plain http was asked for explicitly there.
+            self._policy.check_requested(target)
+        else:
             self._policy.check(target)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from a2a_discovery._frozen import Picklable, frozen
 
 if TYPE_CHECKING:
     from a2a_discovery.types import AgentCard
     from a2a_discovery.verification import Verification
+
+CardSource: TypeAlias = Literal["network", "revalidated", "cache", "stale"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,11 @@ class ResolvedCard(Picklable):
         headers: the answer's header fields, as in :class:`FetchedDocument`.
         redirects: the URLs that redirected, in order.
         verification: what became of the card's signatures; None when they were not looked at.
+        source: ``"network"``: the whole card was fetched; ``"revalidated"``: the server said that the cached one is
+            still good; ``"cache"``: nothing was sent; ``"stale"``: the same, past its lifetime, as the server allows
+            (RFC 5861).
+        age: seconds since the card was made or revalidated at its origin (RFC 9111 §4.2.3).
+        revalidate_at: when its lifetime ends (RFC 9111 §4.2), in UTC; None when that is not known.
     """
 
     card: AgentCard
@@ -59,6 +67,9 @@ class ResolvedCard(Picklable):
     headers: Mapping[str, str] = field(repr=False)
     redirects: tuple[str, ...] = ()
     verification: Verification | None = None
+    source: CardSource = "network"
+    age: float = 0.0
+    revalidate_at: datetime | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "headers", frozen(self.headers))

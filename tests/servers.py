@@ -229,6 +229,9 @@ class _Blocking:
     async def fetch(self, url: str) -> FetchedDocument:
         return self._resolver.fetch(url)
 
+    async def read(self, data: Any, **options: Any) -> Any:
+        return self._resolver.read(data, **options)
+
 
 class _BlockingAgent:
     """The blocking agent behind the async one's methods; for a test that never waits for its own event loop."""

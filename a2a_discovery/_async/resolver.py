@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -87,6 +88,7 @@ class CardResolver:
         self._timeout = timeout
         self._max_redirects = max_redirects
         self._alarm = AsyncAlarm()
+        self.clock = time.time
 
     async def __aenter__(self) -> CardResolver:
         return self
@@ -102,23 +104,26 @@ class CardResolver:
         if self._own_client:
             await self._client.aclose()
 
-    async def resolve(self, reference: str, *, strict: bool = True) -> ResolvedCard:
+    async def resolve(
+        self, reference: str, *, strict: bool = True, refresh: bool = False, named_by: str | None = None
+    ) -> ResolvedCard:
         """Fetch and read the card of ``reference``: a host, a base URL or the card's own URL (§8.2).
 
-        ``strict=False`` also takes a card with problems, as :func:`a2a_discovery.parse_card` does, unless its signature
-        is verified. Then the card is the one that the verified bytes hold.
+        Args:
+            reference: where the card is.
+            strict: False also takes a card with problems, as :func:`a2a_discovery.parse_card` does, unless its
+                signature is verified. Then the card is the one that the verified bytes hold.
+            refresh: ask the server, however fresh the cached card is (RFC 9111 §5.2.1.4).
+            named_by: the URL of the document that names ``reference``, such as a catalog: it decides whom we trust.
+                At another origin, ``reference`` is held against ``policy`` as a redirect is, and gets no credentials.
 
         Raises:
             FetchError: there is no card to be had; FetchTimeoutError when a time limit ran out.
             CardError: there is one, but it is not valid; its ``.url`` says where.
             SignatureError: its signatures are not what ``signatures`` demands.
         """
-        document = await self.fetch(card_url(reference))
-        try:
-            card, verification = await self._read_card(document, strict=strict)
-        except CardError as error:
-            error.url = document.url
-            raise
+        document = await self._fetch(card_url(reference), named_by)
+        card, verification = await self.read(document.body, strict=strict, url=document.url)
         return ResolvedCard(
             card=card,
             url=document.url,
@@ -129,15 +134,32 @@ class CardResolver:
             verification=verification,
         )
 
-    async def _read_card(self, document: FetchedDocument, *, strict: bool) -> tuple[AgentCard, Verification | None]:
-        if self._keys is None:
-            return parse_card(document.body, strict=strict), None
-        verification = await verify_card_async(document.body, self._keys, policy=self._signatures)
-        if not verification.accepted:
-            raise SignatureError(verification, url=document.url)
-        if verification.card is None:
-            return parse_card(document.body, strict=strict), verification
-        return verification.card, verification
+    async def read(
+        self, data: bytes | Mapping[str, Any], *, strict: bool = True, url: str | None = None
+    ) -> tuple[AgentCard, Verification | None]:
+        """Read a card that is there already, under the same ``signatures`` and ``keys`` as one that is fetched.
+
+        Args:
+            data: JSON text in UTF-8, or the object decoded from it.
+            strict: as for ``resolve``.
+            url: where it came from, for the errors.
+
+        Raises:
+            CardError: it is not valid.
+            SignatureError: its signatures are not what ``signatures`` demands.
+        """
+        try:
+            if self._keys is None:
+                return parse_card(data, strict=strict), None
+            verification = await verify_card_async(data, self._keys, policy=self._signatures)
+            if not verification.accepted:
+                raise SignatureError(verification, url=url)
+            if verification.card is None:
+                return parse_card(data, strict=strict), verification
+            return verification.card, verification
+        except CardError as error:
+            error.url = url
+            raise
 
     async def fetch(self, url: str) -> FetchedDocument:
         """GET ``url``, an absolute http or https URL, and follow its redirects; only 200 is a document.
@@ -145,7 +167,10 @@ class CardResolver:
         Raises:
             FetchError: no document was had; FetchTimeoutError when a time limit ran out.
         """
-        chain = RedirectChain(url, self._policy, self._max_redirects)
+        return await self._fetch(url)
+
+    async def _fetch(self, url: str, named_by: str | None = None) -> FetchedDocument:
+        chain = RedirectChain(url, self._policy, self._max_redirects, named_by)
         try:
             async with AsyncDeadline(self._timeout, self._alarm) as deadline:
                 document = None

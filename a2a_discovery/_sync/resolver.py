@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -88,6 +89,7 @@ class CardResolver:
         self._timeout = timeout
         self._max_redirects = max_redirects
         self._alarm = SyncAlarm()
+        self.clock = time.time
 
     def __enter__(self) -> CardResolver:
         return self
@@ -103,23 +105,26 @@ class CardResolver:
         if self._own_client:
             self._client.close()
 
-    def resolve(self, reference: str, *, strict: bool = True) -> ResolvedCard:
+    def resolve(
+        self, reference: str, *, strict: bool = True, refresh: bool = False, named_by: str | None = None
+    ) -> ResolvedCard:
         """Fetch and read the card of ``reference``: a host, a base URL or the card's own URL (§8.2).
 
-        ``strict=False`` also takes a card with problems, as :func:`a2a_discovery.parse_card` does, unless its signature
-        is verified. Then the card is the one that the verified bytes hold.
+        Args:
+            reference: where the card is.
+            strict: False also takes a card with problems, as :func:`a2a_discovery.parse_card` does, unless its
+                signature is verified. Then the card is the one that the verified bytes hold.
+            refresh: ask the server, however fresh the cached card is (RFC 9111 §5.2.1.4).
+            named_by: the URL of the document that names ``reference``, such as a catalog: it decides whom we trust.
+                At another origin, ``reference`` is held against ``policy`` as a redirect is, and gets no credentials.
 
         Raises:
             FetchError: there is no card to be had; FetchTimeoutError when a time limit ran out.
             CardError: there is one, but it is not valid; its ``.url`` says where.
             SignatureError: its signatures are not what ``signatures`` demands.
         """
-        document = self.fetch(card_url(reference))
-        try:
-            card, verification = self._read_card(document, strict=strict)
-        except CardError as error:
-            error.url = document.url
-            raise
+        document = self._fetch(card_url(reference), named_by)
+        card, verification = self.read(document.body, strict=strict, url=document.url)
         return ResolvedCard(
             card=card,
             url=document.url,
@@ -130,15 +135,32 @@ class CardResolver:
             verification=verification,
         )
 
-    def _read_card(self, document: FetchedDocument, *, strict: bool) -> tuple[AgentCard, Verification | None]:
-        if self._keys is None:
-            return parse_card(document.body, strict=strict), None
-        verification = verify_card(document.body, self._keys, policy=self._signatures)
-        if not verification.accepted:
-            raise SignatureError(verification, url=document.url)
-        if verification.card is None:
-            return parse_card(document.body, strict=strict), verification
-        return verification.card, verification
+    def read(
+        self, data: bytes | Mapping[str, Any], *, strict: bool = True, url: str | None = None
+    ) -> tuple[AgentCard, Verification | None]:
+        """Read a card that is there already, under the same ``signatures`` and ``keys`` as one that is fetched.
+
+        Args:
+            data: JSON text in UTF-8, or the object decoded from it.
+            strict: as for ``resolve``.
+            url: where it came from, for the errors.
+
+        Raises:
+            CardError: it is not valid.
+            SignatureError: its signatures are not what ``signatures`` demands.
+        """
+        try:
+            if self._keys is None:
+                return parse_card(data, strict=strict), None
+            verification = verify_card(data, self._keys, policy=self._signatures)
+            if not verification.accepted:
+                raise SignatureError(verification, url=url)
+            if verification.card is None:
+                return parse_card(data, strict=strict), verification
+            return verification.card, verification
+        except CardError as error:
+            error.url = url
+            raise
 
     def fetch(self, url: str) -> FetchedDocument:
         """GET ``url``, an absolute http or https URL, and follow its redirects; only 200 is a document.
@@ -146,7 +168,10 @@ class CardResolver:
         Raises:
             FetchError: no document was had; FetchTimeoutError when a time limit ran out.
         """
-        chain = RedirectChain(url, self._policy, self._max_redirects)
+        return self._fetch(url)
+
+    def _fetch(self, url: str, named_by: str | None = None) -> FetchedDocument:
+        chain = RedirectChain(url, self._policy, self._max_redirects, named_by)
         try:
             with SyncDeadline(self._timeout, self._alarm) as deadline:
                 document = None
