@@ -15,15 +15,22 @@ if TYPE_CHECKING:
         types as types,
     )
     from a2a_discovery._async.agent import AsyncAgent as AsyncAgent
+    from a2a_discovery._async.catalog import Catalog as Catalog
     from a2a_discovery._async.discovery import discover as discover
     from a2a_discovery._async.keys import JwksResolver as JwksResolver
     from a2a_discovery._async.resolver import CardResolver as CardResolver
+    from a2a_discovery._fetch_card import fetch_card as fetch_card
     from a2a_discovery._sync.agent import Agent as Agent
     from a2a_discovery.capabilities import require_capability as require_capability
     from a2a_discovery.card import (
         CardReport as CardReport,
         inspect_card as inspect_card,
         parse_card as parse_card,
+    )
+    from a2a_discovery.catalog import (
+        CatalogEntry as CatalogEntry,
+        CatalogFailure as CatalogFailure,
+        Match as Match,
     )
     from a2a_discovery.errors import (
         A2ADiscoveryError as A2ADiscoveryError,
@@ -95,12 +102,15 @@ if TYPE_CHECKING:
 _MODULES = ("protojson", "sync", "types")
 _NAMES = {
     "_async.agent": ("AsyncAgent",),
+    "_async.catalog": ("Catalog",),
     "_async.discovery": ("discover",),
     "_async.keys": ("JwksResolver",),
     "_async.resolver": ("CardResolver",),
+    "_fetch_card": ("fetch_card",),
     "_sync.agent": ("Agent",),
     "capabilities": ("require_capability",),
     "card": ("CardReport", "inspect_card", "parse_card"),
+    "catalog": ("CatalogEntry", "CatalogFailure", "Match"),
     "errors": (
         "A2ADiscoveryError",
         "A2AError",

@@ -11,6 +11,7 @@ from a2a_discovery.errors import FetchError
 from a2a_discovery.policy import Url, UrlRefusedError, parse_url
 
 WELL_KNOWN_PATH = "/.well-known/agent-card.json"
+CATALOG_PATH = "/.well-known/ai-catalog.json"
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 # No white space and no ASCII punctuation but for dot, hyphen and underscore: which names are hosts, the policy tells.
@@ -34,12 +35,25 @@ def card_url(reference: str) -> str:
     Raises:
         FetchError: the reference is no host and no http or https URL; the message says what to write instead.
     """
+    return _located(reference, WELL_KNOWN_PATH)
+
+
+def catalog_url(reference: str) -> str:
+    """The URL at which the AI catalog of ``reference`` is fetched: as ``card_url``, with ``ai-catalog.json``.
+
+    Raises:
+        FetchError: the reference is no host and no http or https URL; the message says what to write instead.
+    """
+    return _located(reference, CATALOG_PATH)
+
+
+def _located(reference: str, well_known_path: str) -> str:
     if not isinstance(reference, str):
         raise TypeError(f"a reference is a str, not {type(reference).__name__}")
     url = _read(reference.strip())
     path, question_mark, _ = url.rest.partition("?")
     if not question_mark and not path.lower().endswith(".json"):
-        path = path.rstrip("/") + WELL_KNOWN_PATH
+        path = path.rstrip("/") + well_known_path
         url = Url(url.scheme, url.host, url.port, path)
     return str(url)
 

@@ -26,6 +26,7 @@ REPLACEMENTS = {
     "aiter_raw": "iter_raw",
     "async_channel": "sync_channel",
     "async_close": "sync_close",
+    "async_each": "sync_each",
     "async_hang_up": "sync_hang_up",
     "async_lookup": "sync_lookup",
     "async_methods": "sync_methods",

@@ -21,10 +21,12 @@ from typing import Any
 import httpx
 
 import a2a_discovery._async.agent as async_agent
+import a2a_discovery._async.catalog as async_catalog
 import a2a_discovery._async.discovery as async_discovery
 import a2a_discovery._async.keys as async_keys
 import a2a_discovery._async.resolver as async_resolver
 import a2a_discovery._sync.agent as sync_agent
+import a2a_discovery._sync.catalog as sync_catalog
 import a2a_discovery._sync.discovery as sync_discovery
 import a2a_discovery._sync.keys as sync_keys
 import a2a_discovery._sync.resolver as sync_resolver
@@ -310,6 +312,13 @@ class World:
         else:
             with sync_keys.JwksResolver(*args, **options) as blocking:
                 yield blocking
+
+    async def catalog(self, kind: str, *args: Any, resolver: Any = None, **options: Any) -> Any:
+        """The catalog that ``Catalog.from_{kind}`` of this world reads."""
+        if self.name == "async":
+            return await getattr(async_catalog.Catalog, f"from_{kind}")(*args, resolver=resolver, **options)
+        blocking = None if resolver is None else resolver._resolver
+        return getattr(sync_catalog.Catalog, f"from_{kind}")(*args, resolver=blocking, **options)
 
     @asynccontextmanager
     async def client(self, **options: Any) -> AsyncIterator[Any]:

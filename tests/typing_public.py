@@ -8,7 +8,11 @@ import a2a_discovery
 from a2a_discovery import (
     AgentCard,
     CardResolver,
+    Catalog,
+    CatalogEntry,
+    CatalogFailure,
     JwksResolver,
+    Match,
     Problem,
     ResolvedCard,
     Selection,
@@ -25,6 +29,18 @@ async def fetching(resolver: CardResolver) -> None:
     assert_type(found.card, AgentCard)
     with a2a_discovery.sync.CardResolver() as blocking:
         assert_type(blocking.resolve("agent.test"), ResolvedCard)
+
+
+async def cataloguing(urls: list[str]) -> None:
+    catalog = await Catalog.from_urls(urls, progress=lambda done, total: done < total)
+    assert_type(catalog, Catalog)
+    assert_type(catalog.failures, tuple[CatalogFailure, ...])
+    assert_type([entry.card for entry in catalog], list[AgentCard])
+    assert_type(catalog.find(tags=["x"]), list[Match])
+    results = [a2a_discovery.fetch_card(url) for url in urls]
+    assert_type(results, list[CatalogEntry | CatalogFailure])
+    assert_type(a2a_discovery.sync.Catalog.of(results), a2a_discovery.sync.Catalog)
+    assert_type(a2a_discovery.sync.Catalog.from_directory("cards"), a2a_discovery.sync.Catalog)
 
 
 def reading(data: bytes) -> None:

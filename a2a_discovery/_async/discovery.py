@@ -9,9 +9,11 @@ from typing import Any
 import httpx
 
 from a2a_discovery._async.agent import AsyncAgent
+from a2a_discovery._async.catalog import card_in_catalog
 from a2a_discovery._async.resolver import CardResolver
 from a2a_discovery.interfaces import Support
 from a2a_discovery.policy import UrlPolicy
+from a2a_discovery.reference import card_url
 from a2a_discovery.security import CredentialStore
 from a2a_discovery.verification import SignaturePolicy
 
@@ -36,6 +38,7 @@ async def discover(
     retries: int = 0,
     signatures: SignaturePolicy = "off",
     keys: Any = None,
+    catalog: bool = False,
 ) -> AsyncIterator[AsyncAgent]:
     """Fetch the card of ``reference``, check it, choose an interface, and give the agent to call (§8.2, §8.3.2).
 
@@ -58,6 +61,9 @@ async def discover(
         retries: how often a call that is safe to repeat is repeated.
         signatures: whether the card has to be signed, as for ``CardResolver``.
         keys: whose signatures count, as for ``CardResolver``.
+        catalog: whether the host's AI catalog (``/.well-known/ai-catalog.json``) is asked first: its first agent, in
+            its order, whose card is valid and can be used is taken. Without one, the host's own card is. Credentials
+            stay with the host that was asked, wherever the agent is.
 
     Raises:
         FetchError: there is no card to be had.
@@ -68,11 +74,13 @@ async def discover(
     async with CardResolver(
         client, headers=headers, policy=policy, connect_timeout=connect_timeout, signatures=signatures, keys=keys
     ) as resolver:
-        found = await resolver.resolve(reference)
+        card = await card_in_catalog(resolver, reference, support, policy) if catalog else None
+        if card is None:
+            card = (await resolver.resolve(reference)).card
     agent = AsyncAgent(
-        found.card,
-        # Whoever redirected us elsewhere does not decide whom we trust.
-        card_url=found.requested_url,
+        card,
+        # Whoever redirected us elsewhere, or named another agent, does not decide whom we trust.
+        card_url=card_url(reference),
         support=support,
         policy=policy,
         client=client,

@@ -10,9 +10,11 @@ from typing import Any
 import httpx
 
 from a2a_discovery._sync.agent import Agent
+from a2a_discovery._sync.catalog import card_in_catalog
 from a2a_discovery._sync.resolver import CardResolver
 from a2a_discovery.interfaces import Support
 from a2a_discovery.policy import UrlPolicy
+from a2a_discovery.reference import card_url
 from a2a_discovery.security import CredentialStore
 from a2a_discovery.verification import SignaturePolicy
 
@@ -37,6 +39,7 @@ def discover(
     retries: int = 0,
     signatures: SignaturePolicy = "off",
     keys: Any = None,
+    catalog: bool = False,
 ) -> Iterator[Agent]:
     """Fetch the card of ``reference``, check it, choose an interface, and give the agent to call (§8.2, §8.3.2).
 
@@ -59,6 +62,9 @@ def discover(
         retries: how often a call that is safe to repeat is repeated.
         signatures: whether the card has to be signed, as for ``CardResolver``.
         keys: whose signatures count, as for ``CardResolver``.
+        catalog: whether the host's AI catalog (``/.well-known/ai-catalog.json``) is asked first: its first agent, in
+            its order, whose card is valid and can be used is taken. Without one, the host's own card is. Credentials
+            stay with the host that was asked, wherever the agent is.
 
     Raises:
         FetchError: there is no card to be had.
@@ -69,11 +75,13 @@ def discover(
     with CardResolver(
         client, headers=headers, policy=policy, connect_timeout=connect_timeout, signatures=signatures, keys=keys
     ) as resolver:
-        found = resolver.resolve(reference)
+        card = card_in_catalog(resolver, reference, support, policy) if catalog else None
+        if card is None:
+            card = (resolver.resolve(reference)).card
     agent = Agent(
-        found.card,
-        # Whoever redirected us elsewhere does not decide whom we trust.
-        card_url=found.requested_url,
+        card,
+        # Whoever redirected us elsewhere, or named another agent, does not decide whom we trust.
+        card_url=card_url(reference),
         support=support,
         policy=policy,
         client=client,
