@@ -11,6 +11,7 @@ import typer
 from a2a_discovery import protojson
 from a2a_discovery.card import CardReport, inspect_card
 from a2a_discovery.cli import draw
+from a2a_discovery.cli.catalog import catalog_app
 from a2a_discovery.cli.common import (
     AllowHosts,
     DenyPrivate,
@@ -47,6 +48,7 @@ app = typer.Typer(
 )
 card_app = typer.Typer(help="Show a card, or check it.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(card_app, name="card")
+app.add_typer(catalog_app, name="catalog")
 app.command("send")(send)
 app.add_typer(task_app, name="task")
 

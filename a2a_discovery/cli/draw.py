@@ -15,16 +15,18 @@ from a2a_discovery import protojson
 from a2a_discovery._gen.operations import OPERATIONS
 from a2a_discovery._schema import Field, fields
 from a2a_discovery.capabilities import refusal
+from a2a_discovery.catalog import CatalogEntry
 from a2a_discovery.cli.sheet import Sheet
 from a2a_discovery.cli.terminal import clean, clean_lines
 from a2a_discovery.errors import NoSupportedInterfaceError
 from a2a_discovery.interfaces import Skipped, select_interface
 from a2a_discovery.problems import Problem, element, entry, member
-from a2a_discovery.types import AgentCard
+from a2a_discovery.types import AgentCard, AgentSkill
 
 _DEMANDS: Final = ("securityRequirements", "securitySchemes")
 _OFFERS: Final = ("capabilities", "defaultInputModes", "defaultOutputModes", "skills")
 _ABSENT: Final = "–"
+_INDENT: Final = 2
 _REQUIRED_MARK: Final = Text("*", "bold cyan")
 
 
@@ -56,6 +58,19 @@ def draw_card(card: AgentCard, origin: str, signature: str | None = None) -> She
     sheet.block()
     legend = Text("* REQUIRED by A2A   – absent   ", "dim").append("→", "bold green").append(" chosen", "dim")
     sheet.line(legend)
+    return sheet
+
+
+def draw_agents(agents: Iterable[tuple[CatalogEntry, Sequence[AgentSkill]]]) -> Sheet:
+    """Agents, each with some of its skills, below each other."""
+    sheet = Sheet()
+    for agent, skills in agents:
+        names = dict.fromkeys(filter(None, [agent.display_name, agent.card.name]))
+        sheet.line(Text.assemble((" / ".join(map(clean, names)), "bold"), " ", clean(agent.card.version)))
+        sheet.line(Text(clean(agent.url or agent.reference), "dim"), indent=_INDENT)
+        for skill in skills:
+            tags = Text(", ".join(map(clean, skill.tags)), "dim")
+            sheet.line(Text(f"{clean(skill.name)}  ").append_text(tags), indent=_INDENT)
     return sheet
 
 

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 from a2a_discovery.card import MAX_CARD_BYTES
 from a2a_discovery.errors import FetchError, FetchTimeoutError
@@ -62,47 +62,73 @@ def load(reference: str, *, timeout: float, policy: UrlPolicy) -> Document:
     Raises:
         CommandError: there is no document to be had.
     """
-    if reference == "-":
-        if sys.stdin is None:
-            raise CommandError("standard input is closed", ExitCode.NO_CARD)
-        try:
-            return Document(_read(sys.stdin.buffer), "standard input")
-        except OSError as exc:
-            raise CommandError(f"standard input cannot be read: {exc.strerror}", ExitCode.NO_CARD) from exc
-    if _is_file(reference) or reference.startswith(("/", "./", "../")):
-        return _from_file(reference)
+    if is_path(reference):
+        return load_local(reference)
     try:
         url = card_url(reference)
     except FetchError as exc:
-        if reference.endswith(".json") and "://" not in reference:
-            return _from_file(reference)
         raise CommandError(str(exc), ExitCode.USAGE) from exc
     return _from_url(url, timeout, policy)
 
 
-def _is_file(reference: str) -> bool:
+def is_path(reference: str) -> bool:
+    """Whether ``reference`` is standard input or a file: by its look, or because it is there."""
     # A directory is more likely to be named like a host by accident than to be meant.
+    if (
+        reference == "-"
+        or reference.startswith(("/", "./", "../"))
+        or (_exists(reference) and not is_directory(reference))
+    ):
+        return True
+    if not reference.endswith(".json") or "://" in reference:
+        return False
     try:
-        path = Path(reference)
-        return path.exists() and not path.is_dir()
+        card_url(reference)
+    except FetchError:
+        return True
+    return False
+
+
+def is_directory(reference: str) -> bool:
+    """Whether ``reference`` is a directory."""
+    try:
+        return Path(reference).is_dir()
     except (OSError, ValueError):
         return False
 
 
-def _from_file(name: str) -> Document:
+def load_local(reference: str, *, most: int = MAX_CARD_BYTES) -> Document:
+    """Get the document on standard input (``-``) or in a file.
+
+    Args:
+        reference: which of them.
+        most: how many bytes it may have. Of a larger one there is one more, so that its reader says so.
+
+    Raises:
+        CommandError: there is none to be had.
+    """
+    if reference == "-":
+        if sys.stdin is None:
+            raise CommandError("standard input is closed", ExitCode.NO_CARD)
+        try:
+            return Document(sys.stdin.buffer.read(most + 1), "standard input")
+        except OSError as exc:
+            raise CommandError(f"standard input cannot be read: {exc.strerror}", ExitCode.NO_CARD) from exc
     try:
-        with Path(name).open("rb") as file:
-            return Document(_read(file), name)
+        with Path(reference).open("rb") as file:
+            return Document(file.read(most + 1), reference)
     except FileNotFoundError as exc:
-        raise CommandError(f"there is no file {name}", ExitCode.NO_CARD) from exc
+        raise CommandError(f"there is no file {reference}", ExitCode.NO_CARD) from exc
     except (OSError, ValueError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) else str(exc)
-        raise CommandError(f"{name} cannot be read: {reason}", ExitCode.NO_CARD) from exc
+        raise CommandError(f"{reference} cannot be read: {reason}", ExitCode.NO_CARD) from exc
 
 
-def _read(file: BinaryIO) -> bytes:
-    # One byte more than a card may have: the reader of cards then says that it is too large.
-    return file.read(MAX_CARD_BYTES + 1)
+def _exists(reference: str) -> bool:
+    try:
+        return Path(reference).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _from_url(url: str, timeout: float, policy: UrlPolicy) -> Document:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,13 +33,25 @@ def verification_of(document: Document, keys: Path | None, signatures: Signature
         CommandError: there are no keys to check them with.
         CardError: the document is no card, or what its verified bytes hold is not a valid one.
     """
+    with checking(keys, signatures) as options:
+        return verify_card(document.data, options["keys"], policy=options["signatures"]) if options else None
+
+
+@contextmanager
+def checking(keys: Path | None, signatures: SignaturePolicy | None) -> Iterator[dict[str, Any]]:
+    """The arguments ``keys`` and ``signatures`` of what checks signatures; none of them when they are not looked at.
+
+    Raises:
+        CommandError: there are no keys to check them with, as is found out here or by what the block calls.
+    """
     policy = signatures or ("off" if keys is None else "require")
     if policy == "off":
-        return None
+        yield {}
+        return
     if keys is None:
         raise CommandError(f"--signatures {policy} needs --keys FILE", ExitCode.USAGE)
     try:
-        return verify_card(document.data, keys.read_bytes(), policy=policy)
+        yield {"keys": keys.read_bytes(), "signatures": policy}
     except OSError as exc:
         raise CommandError(f"{keys} cannot be read: {exc.strerror}", ExitCode.USAGE) from exc
     except ValueError as exc:
