@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeAlias, TypeVar
@@ -13,6 +14,15 @@ R = TypeVar("R")
 
 Progress: TypeAlias = Callable[[int, int], object]
 """Is told how many things are done, and how many there are in all."""
+
+
+async def async_turn() -> None:
+    """Let other tasks run, where nothing is waited for."""
+    await asyncio.sleep(0)
+
+
+def sync_turn() -> None:
+    """Nothing: threads take turns by themselves."""
 
 
 async def async_each(
@@ -41,7 +51,14 @@ async def async_each(
 
 
 def sync_each(call: Callable[[T], R], items: Sequence[T], *, limit: int, progress: Progress | None = None) -> list[R]:
-    """The same with threads; ``progress`` is called in the caller's."""
+    """The same with threads; ``progress`` is called in the caller's, and one at a time needs no other."""
+    if limit == 1:
+        results = []
+        for item in items:
+            results.append(call(item))
+            if progress is not None:
+                progress(len(results), len(items))
+        return results
     with ThreadPoolExecutor(limit, "a2a-discovery") as pool:
         futures = [pool.submit(call, item) for item in items]
         try:

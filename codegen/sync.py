@@ -33,6 +33,7 @@ REPLACEMENTS = {
     "async_reader": "sync_reader",
     "async_sleep": "sync_sleep",
     "async_transport": "sync_transport",
+    "async_turn": "sync_turn",
     "async_world": "sync_world",
     "asynccontextmanager": "contextmanager",
     "verify_card_async": "verify_card",

@@ -11,8 +11,7 @@ from typing import Any, Final, Self
 
 from a2a_discovery._async.listings import crawl, file_data, files
 from a2a_discovery._async.resolver import CardResolver
-from a2a_discovery._concurrency import Progress, async_each
-from a2a_discovery._deadline import async_sleep
+from a2a_discovery._concurrency import Progress, async_each, async_turn
 from a2a_discovery._listing import LIST, Item, decode, doubled_in_card, read_list, references
 from a2a_discovery.catalog import BaseCatalog, CatalogEntry, CatalogFailure
 from a2a_discovery.errors import A2ADiscoveryError
@@ -190,7 +189,9 @@ async def _opened(resolver: CardResolver | None, concurrency: int) -> AsyncItera
 async def _read(
     resolver: CardResolver, items: Sequence[Item], concurrency: int, progress: Progress | None
 ) -> list[CatalogEntry | CatalogFailure]:
-    return await async_each(partial(_result, resolver), items, limit=concurrency, progress=progress)
+    # What is here already is not waited for: more at a time would only be in each other's way.
+    limit = concurrency if any(item.path is None and item.data is None for item in items) else 1
+    return await async_each(partial(_result, resolver), items, limit=limit, progress=progress)
 
 
 async def _result(resolver: CardResolver, item: Item) -> CatalogEntry | CatalogFailure:
@@ -213,7 +214,7 @@ async def _entry(resolver: CardResolver, item: Item) -> CatalogEntry:
         url: str | None = document.url
         card, verification = await resolver.read(document.body, url=url)
     elif item.path is not None or item.data is not None:
-        await async_sleep(0)  # nothing here waits, and others want to go on
+        await async_turn()  # nothing here waits, and others want to go on
         url = None
         data = item.data if item.path is None else file_data(item.path)
         if item.repeated:

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from a2a_discovery._ai_catalog import SUBJECT, Crawl, read_ai_catalog
 from a2a_discovery._async.resolver import CardResolver
-from a2a_discovery._concurrency import async_each
-from a2a_discovery._deadline import async_sleep
+from a2a_discovery._concurrency import async_each, async_turn
 from a2a_discovery._listing import Item, decode
 from a2a_discovery.card import MAX_CARD_BYTES
 from a2a_discovery.errors import A2ADiscoveryError, CardError, FetchError
@@ -48,7 +47,7 @@ async def _tried(resolver: CardResolver, item: Item) -> list[Item] | A2ADiscover
 async def _named(resolver: CardResolver, item: Item) -> list[Item]:
     """What the catalog ``item`` names."""
     if item.url is None:
-        await async_sleep(0)
+        await async_turn()
         document, repeated = decode(item.data, SUBJECT)
         pointer = item.reference if "#" in item.reference else f"{item.reference}#"
         repeated += item.repeated
@@ -78,7 +77,7 @@ async def files(directory: Path, pattern: str) -> list[Item]:
         found[path] = _unreadable(path, error)
 
     for parent, directories, names in os.walk(directory, onerror=note):
-        await async_sleep(0)
+        await async_turn()
         directories[:] = [name for name in directories if not name.startswith(".")]
         chosen = [name for name in names if fnmatch(name, pattern) and not name.startswith(".")]
         found |= {Path(parent, name): None for name in chosen}

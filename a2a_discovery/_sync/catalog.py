@@ -12,8 +12,7 @@ from typing import Any, Final, Self
 
 from a2a_discovery._sync.listings import crawl, file_data, files
 from a2a_discovery._sync.resolver import CardResolver
-from a2a_discovery._concurrency import Progress, sync_each
-from a2a_discovery._deadline import sync_sleep
+from a2a_discovery._concurrency import Progress, sync_each, sync_turn
 from a2a_discovery._listing import LIST, Item, decode, doubled_in_card, read_list, references
 from a2a_discovery.catalog import BaseCatalog, CatalogEntry, CatalogFailure
 from a2a_discovery.errors import A2ADiscoveryError
@@ -191,7 +190,9 @@ def _opened(resolver: CardResolver | None, concurrency: int) -> Iterator[CardRes
 def _read(
     resolver: CardResolver, items: Sequence[Item], concurrency: int, progress: Progress | None
 ) -> list[CatalogEntry | CatalogFailure]:
-    return sync_each(partial(_result, resolver), items, limit=concurrency, progress=progress)
+    # What is here already is not waited for: more at a time would only be in each other's way.
+    limit = concurrency if any(item.path is None and item.data is None for item in items) else 1
+    return sync_each(partial(_result, resolver), items, limit=limit, progress=progress)
 
 
 def _result(resolver: CardResolver, item: Item) -> CatalogEntry | CatalogFailure:
@@ -214,7 +215,7 @@ def _entry(resolver: CardResolver, item: Item) -> CatalogEntry:
         url: str | None = document.url
         card, verification = resolver.read(document.body, url=url)
     elif item.path is not None or item.data is not None:
-        sync_sleep(0)  # nothing here waits, and others want to go on
+        sync_turn()  # nothing here waits, and others want to go on
         url = None
         data = item.data if item.path is None else file_data(item.path)
         if item.repeated:
