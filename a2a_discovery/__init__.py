@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from a2a_discovery._async.resolver import CardResolver as CardResolver
     from a2a_discovery._fetch_card import fetch_card as fetch_card
     from a2a_discovery._sync.agent import Agent as Agent
+    from a2a_discovery.cache import CardCache as CardCache
     from a2a_discovery.capabilities import require_capability as require_capability
     from a2a_discovery.card import (
         CardReport as CardReport,
@@ -108,6 +109,7 @@ _NAMES = {
     "_async.resolver": ("CardResolver",),
     "_fetch_card": ("fetch_card",),
     "_sync.agent": ("Agent",),
+    "cache": ("CardCache",),
     "capabilities": ("require_capability",),
     "card": ("CardReport", "inspect_card", "parse_card"),
     "catalog": ("CatalogEntry", "CatalogFailure", "Match"),

@@ -209,19 +209,20 @@ async def _entry(resolver: CardResolver, item: Item) -> CatalogEntry:
     """
     if item.error is not None:
         raise item.error
-    if item.url is not None:
-        document = await resolver._fetch(item.url, item.named_by)
-        url: str | None = document.url
-        card, verification = await resolver.read(document.body, url=url)
-    elif item.path is not None or item.data is not None:
-        await async_turn()  # nothing here waits, and others want to go on
-        url = None
-        data = item.data if item.path is None else file_data(item.path)
+    url: str | None = None
+    if item.path is not None or item.data is not None:
+        await async_turn()
         if item.repeated:
             raise doubled_in_card(item.repeated[0])
+        data = item.data if item.path is None else file_data(item.path)
         card, verification = await resolver.read(data, url=item.trail[-1] if item.trail else None)
+    elif item.url is not None and card_url(item.url) != item.url:
+        # To resolve such a URL is to look for the card below it.
+        document = await resolver.fetch(item.url, named_by=item.named_by)
+        url = document.url
+        card, verification = await resolver.read(document.body, url=url)
     else:
-        found = await resolver.resolve(item.reference)
+        found = await resolver.resolve(item.url or item.reference, named_by=item.named_by)
         card, url, verification = found.card, found.url, found.verification
     return CatalogEntry(item.reference, card, url, item.identifier, item.display_name, verification)
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from a2a_discovery._async.agent import AsyncAgent
-from a2a_discovery._async.catalog import card_in_catalog
 from a2a_discovery._async.resolver import CardResolver
 from a2a_discovery.interfaces import Support
 from a2a_discovery.policy import UrlPolicy
 from a2a_discovery.reference import card_url
 from a2a_discovery.security import CredentialStore
 from a2a_discovery.verification import SignaturePolicy
+
+if TYPE_CHECKING:
+    from a2a_discovery.cache import CardCache, Storage
 
 
 @asynccontextmanager
@@ -38,6 +40,7 @@ async def discover(
     retries: int = 0,
     signatures: SignaturePolicy = "off",
     keys: Any = None,
+    cache: CardCache | Storage | None = None,
     catalog: bool = False,
 ) -> AsyncIterator[AsyncAgent]:
     """Fetch the card of ``reference``, check it, choose an interface, and give the agent to call (§8.2, §8.3.2).
@@ -61,6 +64,7 @@ async def discover(
         retries: how often a call that is safe to repeat is repeated.
         signatures: whether the card has to be signed, as for ``CardResolver``.
         keys: whose signatures count, as for ``CardResolver``.
+        cache: keeps the card beyond this agent, as for ``CardResolver``.
         catalog: whether the host's AI catalog (``/.well-known/ai-catalog.json``) is asked first: its first agent, in
             its order, whose card is valid and can be used is taken. Without one, the host's own card is. Credentials
             stay with the host that was asked, wherever the agent is.
@@ -72,9 +76,20 @@ async def discover(
         NoSupportedInterfaceError: no interface of it can be used.
     """
     async with CardResolver(
-        client, headers=headers, policy=policy, connect_timeout=connect_timeout, signatures=signatures, keys=keys
+        client,
+        headers=headers,
+        policy=policy,
+        connect_timeout=connect_timeout,
+        signatures=signatures,
+        keys=keys,
+        cache=cache,
     ) as resolver:
-        card = await card_in_catalog(resolver, reference, support, policy) if catalog else None
+        card = None
+        if catalog:
+            # Only where it is asked for is it worth its import.
+            from a2a_discovery._async.catalog import card_in_catalog
+
+            card = await card_in_catalog(resolver, reference, support, policy)
         if card is None:
             card = (await resolver.resolve(reference)).card
     agent = AsyncAgent(

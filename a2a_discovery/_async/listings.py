@@ -52,7 +52,7 @@ async def _named(resolver: CardResolver, item: Item) -> list[Item]:
         pointer = item.reference if "#" in item.reference else f"{item.reference}#"
         repeated += item.repeated
         return read_ai_catalog(document, repeated, order=item.order, pointer=pointer, trail=item.trail)
-    fetched = await resolver._fetch(item.url, item.named_by)
+    fetched = await resolver.fetch(item.url, named_by=item.named_by)
     trail = (*item.trail, fetched.requested_url, fetched.url)
     try:
         document, repeated = decode(fetched.body, SUBJECT)
