@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final, TypeAlias
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from a2a_discovery._freshness import Freshness
+from a2a_discovery.fetched import ResolvedCard
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -25,12 +25,10 @@ _SELECTING: Final = frozenset(
     ["accept", "accept-encoding", "accept-language", "a2a-extensions", "a2a-version", "user-agent"]
 )
 _NEUTRAL: Final = frozenset([*_SELECTING, "connection", "host"])
+_MOST_READINGS: Final = 16
 
-Selection: TypeAlias = tuple[tuple[str, str], ...]
 
-
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a card is kept: what two requests have to have in common for one to be answered with the other's card.
 
     Attributes:
@@ -60,9 +58,14 @@ class Place:
         return sha256(f"a2a-discovery {self.deny_private} {self.url}".encode()).hexdigest()
 
 
-def selecting(headers: Mapping[str, str]) -> Selection:
+def selecting(headers: Mapping[str, str]) -> dict[str, str]:
     """Those of the request's fields that may select among the variants of a card (RFC 9111 §4.1)."""
-    return tuple(sorted((name.lower(), value) for name, value in headers.items() if name.lower() in _SELECTING))
+    return {name.lower(): value for name, value in headers.items() if name.lower() in _SELECTING}
+
+
+def selection(headers: Mapping[str, str]) -> str:
+    """The same as one text, equal where they are."""
+    return repr(sorted(selecting(headers).items()))
 
 
 class Profile:
@@ -71,14 +74,6 @@ class Profile:
 
 UNSIGNED: Final = Profile()
 """The checks of all resolvers that look at no signature."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A card as it was read under a profile; never handed out itself, since anybody could change it."""
-
-    card: AgentCard
-    verification: Verification | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +89,9 @@ class KeptCard:
         born: the Unix time from which its age counts (RFC 9111 §4.2.3).
         freshness: what it says of its own use.
         revalidate_at: when it is to be revalidated.
-        readings: the card, by what it has passed.
-        found_for: what selects, of requests for which the state machine took it while it is fresh.
+        readings: what it answers with, by what it has passed; never handed out itself, since anybody could change the
+            card in it.
+        found_for: the ``selection`` of requests for which the state machine took it while it is fresh.
     """
 
     id: UUID
@@ -106,17 +102,33 @@ class KeptCard:
     born: float
     freshness: Freshness
     revalidate_at: datetime
-    readings: WeakKeyDictionary[Profile, Reading] = field(default_factory=WeakKeyDictionary, repr=False)
-    found_for: set[Selection] = field(default_factory=set, repr=False)
+    readings: dict[Profile, ResolvedCard] = field(default_factory=dict, repr=False)
+    found_for: set[str] = field(default_factory=set, repr=False)
+
+    def passed(self, profile: Profile, card: AgentCard, verification: Verification | None) -> None:
+        """Note that it has passed, and how it reads."""
+        if len(self.readings) >= _MOST_READINGS:
+            # A resolver that looks at signatures has a profile of its own, and may be gone.
+            self.readings.pop(next(iter(self.readings)), None)
+        self.readings[profile] = ResolvedCard(
+            card=card,
+            url=self.url,
+            requested_url=self.url,
+            data=self.body,
+            headers=self.headers,
+            verification=verification,
+            source="cache",
+            revalidate_at=self.revalidate_at,
+        )
 
     def age(self, now: float) -> float:
         """Seconds since it was made or revalidated at its origin."""
         return max(0.0, now - self.born)
 
     @property
-    def variant(self) -> Selection:
-        """What selected it."""
-        return selecting(self.request.headers)
+    def variant(self) -> str:
+        """The ``selection`` of its request."""
+        return selection(self.request.headers)
 
     @property
     def fresh_until(self) -> float:

@@ -15,7 +15,7 @@ import hishel
 
 from a2a_discovery._flights import Flights
 from a2a_discovery._freshness import DEFAULT_LIFETIME, Freshness, born
-from a2a_discovery._kept import KeptCard, Place, Profile, Selection
+from a2a_discovery._kept import KeptCard, Place
 
 _PRIVATE: Final = hishel.CacheOptions(shared=False)
 _STALE_TOO: Final = hishel.CacheOptions(shared=False, allow_stale=True)
@@ -83,14 +83,10 @@ class CardCache:
         with self._lock:
             self._under_way.discard(name)
 
-    def fresh(self, place: Place, selection: Selection, profile: Profile) -> KeptCard | None:
-        """A card that passed ``profile`` and was found fresh before for ``selection``, and is so still."""
-        kept = self._kept.get(place)
-        if kept is None:
-            return None
-        now = self.clock()
-        for card in kept:
-            if now < card.fresh_until and selection in card.found_for and profile in card.readings:
+    def fresh(self, place: Place, selection: str, now: float) -> KeptCard | None:
+        """A card that was found fresh before for ``selection``, and is so still."""
+        for card in self._kept.get(place, ()):
+            if now < card.fresh_until and selection in card.found_for:
                 self._touch(place)
                 return card
         return None
@@ -150,7 +146,10 @@ class CardCache:
         gone = {"age", "date"} - headers.keys()
         merged = {name: value for name, value in entry.response.headers.items() if name not in gone}
         moment = born(headers, asked, answered)
-        return replace(self.restored(old.id, old.request, place, merged, old.body, moment), readings=old.readings)
+        updated = self.restored(old.id, old.request, place, merged, old.body, moment)
+        for profile, found in tuple(old.readings.items()):
+            updated.passed(profile, found.card, found.verification)
+        return updated
 
     def restored(
         self,
@@ -187,9 +186,10 @@ class CardCache:
                 self.keep(place, card)
 
     def _touch(self, place: Place) -> None:
-        with self._lock:
-            if place in self._kept:
-                self._kept.move_to_end(place)
+        try:  # noqa: SIM105 - a hit has to be short
+            self._kept.move_to_end(place)
+        except KeyError:
+            pass
 
     def drop(self, place: Place, ids: Iterable[UUID]) -> None:
         """Forget what has one of ``ids``."""

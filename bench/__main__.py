@@ -18,7 +18,7 @@ from typing import Any
 from google.protobuf.json_format import MessageToJson
 
 from a2a_discovery import parse_card, protojson
-from bench import calls, catalogs, signatures
+from bench import cache, calls, catalogs, signatures
 from bench.table import compare, heading, report
 
 with warnings.catch_warnings():
@@ -72,7 +72,13 @@ def install(requirement: str) -> tuple[int, float]:
 
 def main() -> None:
     """Print the table, or the parts of it that are named: ``python -m bench calls``."""
-    parts = {"cards": cards, "signatures": signatures.main, "catalogs": catalogs.main, "calls": calls.main}
+    parts = {
+        "cards": cards,
+        "cache": cache.main,
+        "signatures": signatures.main,
+        "catalogs": catalogs.main,
+        "calls": calls.main,
+    }
     heading()
     for name in sys.argv[1:] or parts:
         parts[name]()

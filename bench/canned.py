@@ -1,4 +1,4 @@
-"""``python -m bench.canned``: answers every call with the same bytes, as fast as it can; prints its two ports.
+"""``python -m bench.canned``: answers calls with the same bytes each time, a GET with the bench card; prints its ports.
 
 What it answers was made beforehand, so that a measurement is about the client.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -57,6 +58,13 @@ def _chunked(events: list[bytes]) -> bytes:
     return b"".join(b"%x\r\n%b\r\n" % (len(event), event) for event in events) + b"0\r\n\r\n"
 
 
+CARD = (Path(__file__).resolve().parent.parent / "tests" / "cases" / "bench_card.json").read_bytes()
+_CARD_HEAD = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nCache-Control: max-age=3600\r\n"
+    b"Content-Length: %d\r\nConnection: close\r\n\r\n" % len(CARD)
+)
+
+
 class _Http(asyncio.Protocol):
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
@@ -69,8 +77,12 @@ class _Http(asyncio.Protocol):
             whole = end + (int(length[1]) if length else 0)
             if len(self._received) < whole:
                 return
+            is_card = self._received.startswith(b"GET ")
             body, self._received = self._received[end:whole], self._received[whole:]
-            self._answer(body)
+            if is_card:
+                self._transport.write(_CARD_HEAD + CARD)
+            else:
+                self._answer(body)
 
     def _answer(self, body: bytes) -> None:
         found = _ID.search(body)

@@ -14,13 +14,12 @@ from a2a_discovery._async.storing import CardStore
 from a2a_discovery._async.visiting import CacheVisit, Reader
 from a2a_discovery._background import AsyncBackground
 from a2a_discovery._deadline import AsyncSlots, async_world
-from a2a_discovery._kept import KeptCard, Place, Profile, Reading, Selection, selecting
+from a2a_discovery._kept import KeptCard, Place, Profile, selection
 from a2a_discovery.cache import CardCache, Storage
 from a2a_discovery.errors import A2ADiscoveryError, CardError, FetchError
 from a2a_discovery.fetched import CardSource, FetchedDocument, ResolvedCard
 from a2a_discovery.reference import card_url
 from a2a_discovery.types import AgentCard
-from a2a_discovery.verification import Verification
 
 _log = logging.getLogger("a2a_discovery")
 
@@ -32,7 +31,7 @@ class _Spot:
     """What a reference comes to: where its card is kept, and what selects among variants."""
 
     place: Place
-    selection: Selection
+    selection: str
 
 
 class CachedCards:
@@ -83,9 +82,10 @@ class CachedCards:
         """What ``CardResolver.resolve`` does."""
         spot = self._spot(reference, named_by)
         if not refresh:
-            kept = self._cache.fresh(spot.place, spot.selection, self._profile)
-            if kept is not None:
-                return self._found(kept, "cache", spot.place.url, ())
+            now = self.clock()
+            kept = self._cache.fresh(spot.place, spot.selection, now)
+            if kept is not None and self._profile in kept.readings:
+                return _own(kept.readings[self._profile], age=kept.age(now))
         key, world = (spot, named_by, self._profile, strict, refresh), async_world()
         flight = self._cache.flights.join(key, world, AsyncSlots)
         async with flight.slot:
@@ -99,9 +99,7 @@ class CachedCards:
                     # Who was cancelled leaves the try to the next one.
                     if flight.landed:
                         self._cache.flights.end(key, world)
-        found: ResolvedCard = flight.take()
-        card, verification = _own(found.card, found.verification)
-        return replace(found, card=card, verification=verification)
+        return _own(flight.take())
 
     async def _go(self, visit: CacheVisit, reference: str, named_by: str | None, *, strict: bool) -> ResolvedCard:
         chain = self._fetcher.chain(card_url(reference), named_by)
@@ -133,23 +131,16 @@ class CachedCards:
                 raise
             card, verification = await self._read(document.body, strict=False, url=document.url)
         else:
-            await visit.keep(answer, document.body, Reading(card, verification))
+            await visit.keep(answer, document.body, (card, verification))
         return answer.resolved(card, verification, self._cache.default_lifetime)
 
     def _found(self, kept: KeptCard, source: CardSource, requested: str, redirects: Sequence[str]) -> ResolvedCard:
-        reading = kept.readings[self._profile]
-        card, verification = _own(reading.card, reading.verification)
-        return ResolvedCard(
-            card=card,
-            url=kept.url,
+        return _own(
+            kept.readings[self._profile],
             requested_url=requested,
-            data=kept.body,
-            headers=kept.headers,
             redirects=tuple(redirects),
-            verification=verification,
             source=source,
             age=kept.age(self.clock()),
-            revalidate_at=kept.revalidate_at,
         )
 
     def _visit(self, *, refresh: bool, revalidate: bool) -> CacheVisit:
@@ -171,7 +162,7 @@ class CachedCards:
         """Raises FetchError when it must not be fetched."""
         chain = self._fetcher.chain(card_url(reference), named_by)
         headers = self._fetcher.request(chain).headers
-        return _Spot(self._place(str(chain.requested), headers), selecting(headers))
+        return _Spot(self._place(str(chain.requested), headers), selection(headers))
 
     def _revalidate_later(self, kept: KeptCard, reference: str, named_by: str | None) -> None:
         """Have a new card in the background, once for all who find the stale one."""
@@ -187,10 +178,10 @@ class CachedCards:
             self._cache.end(kept)
 
 
-def _own(shared: AgentCard, verification: Verification | None) -> tuple[AgentCard, Verification | None]:
-    """Copies that their owner may change."""
+def _own(found: ResolvedCard, **values: Any) -> ResolvedCard:
+    """The same with other ``values``, and with a card that its owner may change."""
     card = AgentCard()
-    card.CopyFrom(shared)
-    if verification is not None and verification.card is not None:
-        verification = replace(verification, card=card)
-    return card, verification
+    card.CopyFrom(found.card)
+    if found.verification is not None and found.verification.card is not None:
+        values["verification"] = replace(found.verification, card=card)
+    return found.but(card=card, **values)

@@ -9,7 +9,7 @@ import hishel
 
 from a2a_discovery._async.fetching import Answer
 from a2a_discovery._async.storing import CardStore
-from a2a_discovery._kept import KeptCard, Place, Profile, Reading, selecting
+from a2a_discovery._kept import KeptCard, Place, Profile, selecting, selection
 from a2a_discovery.cache import CardCache, Plan
 from a2a_discovery.errors import A2ADiscoveryError, FetchError
 from a2a_discovery.policy import UrlRefusedError
@@ -90,7 +90,7 @@ class CacheVisit:
         if self.hit is None:
             return {**plan.conditions, **further}
         if plan.hit is not None:
-            self.hit.found_for.add(selecting(headers))
+            self.hit.found_for.add(selection(headers))
         return None
 
     async def still_good(self, answer: Answer) -> bool:
@@ -107,23 +107,22 @@ class CacheVisit:
         self.hit = card
         return True
 
-    async def keep(self, answer: Answer, body: bytes, reading: Reading) -> KeptCard | None:
-        """Keep a card that was fetched and has passed; None when its server does not let it be kept."""
+    async def keep(self, answer: Answer, body: bytes, reading: tuple[AgentCard, Verification | None]) -> None:
+        """Keep a card that was fetched and has passed, unless its server does not want that."""
         place, plan = self._visited()
         head = answer.head.headers
         card = self._cache.received(plan, place, head, body, asked=answer.asked, answered=answer.answered)
         store = self._store if place.may_be_stored else None
         if card is None:
-            gone = [other.id for other in self._cache.at(place) if other.variant == selecting(plan.request.headers)]
+            gone = [other.id for other in self._cache.at(place) if other.variant == selection(plan.request.headers)]
             self._cache.drop(place, gone)
         else:
-            card.readings[self._profile] = reading
+            card.passed(self._profile, *reading)
             if store is not None:
                 card = await store.save(place, card)
             gone = self._cache.keep(place, card)
         if store is not None:
             await store.remove(gone)
-        return card
 
     def after(self, error: FetchError) -> KeptCard | None:
         """The stale card that may be used since a fetch ended with ``error`` (RFC 5861 §4)."""
@@ -141,7 +140,7 @@ class CacheVisit:
 
     async def _planned(self, place: Place, headers: Mapping[str, str], further: Mapping[str, str]) -> Plan:
         asked = {"Cache-Control": headers["cache-control"]} if "cache-control" in headers else {}
-        fields = hishel.Headers({**dict(selecting(headers)), **asked, **further})
+        fields = hishel.Headers({**selecting(headers), **asked, **further})
         request = hishel.Request("GET", place.url, fields)
         plan = self._cache.plan(request, await self._fit(self._cache.at(place)))
         if plan.hit is None and self._store is not None and place.may_be_stored:
@@ -155,7 +154,7 @@ class CacheVisit:
         for card in cards:
             if self._profile not in card.readings:
                 try:
-                    card.readings[self._profile] = Reading(*await self._read(card.body))
+                    card.passed(self._profile, *await self._read(card.body))
                 except A2ADiscoveryError:
                     continue
             fit.append(card)

@@ -10,7 +10,7 @@ import hishel
 
 from a2a_discovery._sync.fetching import Answer
 from a2a_discovery._sync.storing import CardStore
-from a2a_discovery._kept import KeptCard, Place, Profile, Reading, selecting
+from a2a_discovery._kept import KeptCard, Place, Profile, selecting, selection
 from a2a_discovery.cache import CardCache, Plan
 from a2a_discovery.errors import A2ADiscoveryError, FetchError
 from a2a_discovery.policy import UrlRefusedError
@@ -91,7 +91,7 @@ class CacheVisit:
         if self.hit is None:
             return {**plan.conditions, **further}
         if plan.hit is not None:
-            self.hit.found_for.add(selecting(headers))
+            self.hit.found_for.add(selection(headers))
         return None
 
     def still_good(self, answer: Answer) -> bool:
@@ -108,23 +108,22 @@ class CacheVisit:
         self.hit = card
         return True
 
-    def keep(self, answer: Answer, body: bytes, reading: Reading) -> KeptCard | None:
-        """Keep a card that was fetched and has passed; None when its server does not let it be kept."""
+    def keep(self, answer: Answer, body: bytes, reading: tuple[AgentCard, Verification | None]) -> None:
+        """Keep a card that was fetched and has passed, unless its server does not want that."""
         place, plan = self._visited()
         head = answer.head.headers
         card = self._cache.received(plan, place, head, body, asked=answer.asked, answered=answer.answered)
         store = self._store if place.may_be_stored else None
         if card is None:
-            gone = [other.id for other in self._cache.at(place) if other.variant == selecting(plan.request.headers)]
+            gone = [other.id for other in self._cache.at(place) if other.variant == selection(plan.request.headers)]
             self._cache.drop(place, gone)
         else:
-            card.readings[self._profile] = reading
+            card.passed(self._profile, *reading)
             if store is not None:
                 card = store.save(place, card)
             gone = self._cache.keep(place, card)
         if store is not None:
             store.remove(gone)
-        return card
 
     def after(self, error: FetchError) -> KeptCard | None:
         """The stale card that may be used since a fetch ended with ``error`` (RFC 5861 §4)."""
@@ -142,7 +141,7 @@ class CacheVisit:
 
     def _planned(self, place: Place, headers: Mapping[str, str], further: Mapping[str, str]) -> Plan:
         asked = {"Cache-Control": headers["cache-control"]} if "cache-control" in headers else {}
-        fields = hishel.Headers({**dict(selecting(headers)), **asked, **further})
+        fields = hishel.Headers({**selecting(headers), **asked, **further})
         request = hishel.Request("GET", place.url, fields)
         plan = self._cache.plan(request, self._fit(self._cache.at(place)))
         if plan.hit is None and self._store is not None and place.may_be_stored:
@@ -156,7 +155,7 @@ class CacheVisit:
         for card in cards:
             if self._profile not in card.readings:
                 try:
-                    card.readings[self._profile] = Reading(*self._read(card.body))
+                    card.passed(self._profile, *self._read(card.body))
                 except A2ADiscoveryError:
                     continue
             fit.append(card)

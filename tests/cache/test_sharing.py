@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import orjson
@@ -11,7 +13,7 @@ import pytest
 
 from a2a_discovery import CardError, CardResolver, FetchError, SignatureError, UrlPolicy
 from a2a_discovery.cache import CardCache
-from tests.cache.common import Clock, Site, named, visiting
+from tests.cache.common import Clock, Site, Visitor, named, visiting
 from tests.resolver.common import redirect
 from tests.servers import Exchange, Server, World
 from tests.signatures.common import EC, OTHER, document, jwks, public, signed
@@ -181,12 +183,24 @@ async def test_private_addresses_are_no_ones_who_denies_them(world: World) -> No
                 await careful.resolve(url)
 
 
+def together(visitor: Visitor, count: int) -> Callable[[Awaitable[Any]], Awaitable[Any]]:
+    """Lets the server answer once ``count`` have asked, and the last of them has had its time to join the others."""
+    began = itertools.count(1)
+    visitor.site.wait.clear()
+
+    async def ask(call: Awaitable[Any]) -> Any:
+        if next(began) == count:
+            threading.Timer(0.2, visitor.site.wait.set).start()
+        return await call
+
+    return ask
+
+
 @pytest.mark.parametrize("fields", [(FRESH,), ("Cache-Control: no-store",)])
 async def test_one_request_for_all_who_ask_at_once(world: World, fields: tuple[str, ...]) -> None:
     async with visiting(world, *fields) as visitor:
-        visitor.site.wait.clear()
-        threading.Timer(0.2, visitor.site.wait.set).start()
-        found = await world.together([lambda: visitor.resolver.resolve(visitor.server.url)] * 100)
+        ask = together(visitor, 100)
+        found = await world.together([lambda: ask(visitor.resolver.resolve(visitor.server.url))] * 100)
         assert visitor.asked == 1
         assert {(one.source, one.card.name) for one in found} == {("network", "first")}
         assert len({id(one.card) for one in found}) == 100
@@ -200,9 +214,8 @@ async def test_one_failure_for_all_who_ask_at_once(world: World) -> None:
 
     async with visiting(world) as visitor:
         visitor.site.body = b"{}"
-        visitor.site.wait.clear()
-        threading.Timer(0.2, visitor.site.wait.set).start()
-        errors = await world.together([lambda: caught(visitor)] * 20)
+        ask = together(visitor, 20)
+        errors = await world.together([lambda: ask(caught(visitor))] * 20)
         assert visitor.asked == 1
         assert len({id(error) for error in errors}) == 20
         assert {str(error) for error in errors} == {str(errors[0])} and errors[0].url == visitor.server.card_url
