@@ -27,7 +27,7 @@ CARD = t.AgentCard(
             input_modes=["text/x-diff"],
         ),
         t.AgentSkill(id="draw", name="Draw", description="Makes pictures.", tags=["art"], output_modes=["image/*"]),
-        t.AgentSkill(id="fix", name="Fix", description="Mends code.", tags=["code", "art"]),
+        t.AgentSkill(id="fix", name="Fix", description="Mends code.", tags=["code", "art", "Gruß"]),
         t.AgentSkill(id="odd", name="Odd", description="Whatever.", tags=["x"], input_modes=["text"]),
     ],
 )
@@ -50,6 +50,7 @@ def found(**asked: Any) -> list[str]:
         ({"tags": " CODE\n"}, ["review", "fix"]),
         ({"tags": ["art", "Code"]}, ["fix"]),
         ({"tags": {"review", "code"}}, ["review"]),
+        ({"tags": "GRUSS"}, ["fix"]),
         ({"tags": "cod"}, []),
         ({"tags": ""}, []),
         ({"text": ""}, ["review", "draw", "fix", "odd"]),
