@@ -81,7 +81,7 @@ def _mode(mode: Any, path: str, findings: Findings) -> None:
     if isinstance(mode, str) and not is_media_range(mode):
         instead = _USUAL.get(mode.lower(), "type/subtype")
         message = f'{describe(mode)} is not a media type, so no part can match it; write "{instead}"'
-        findings.warn(path, "value", message, "RFC 9110 §8.3.1")
+        findings.warn(path, "value", message, "RFC 6838 §4.2")
 
 
 def _links(card: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
