@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from a2a_discovery._async.keys import JwksResolver as JwksResolver
     from a2a_discovery._async.resolver import CardResolver as CardResolver
     from a2a_discovery._sync.agent import Agent as Agent
+    from a2a_discovery.cache import CardCache as CardCache
     from a2a_discovery.capabilities import require_capability as require_capability
     from a2a_discovery.card import (
         CardReport as CardReport,
@@ -103,6 +104,7 @@ _NAMES = {
     "_async.keys": ("JwksResolver",),
     "_async.resolver": ("CardResolver",),
     "_sync.agent": ("Agent",),
+    "cache": ("CardCache",),
     "capabilities": ("require_capability",),
     "card": ("CardReport", "inspect_card", "parse_card"),
     "errors": (

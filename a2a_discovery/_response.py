@@ -132,10 +132,14 @@ def retry_after(value: str | None, *, now: datetime | None = None) -> float | No
     value = (value or "").strip()
     if re.fullmatch("[0-9]{1,10}", value):
         return float(value)
+    date = http_date(value)
+    return None if date is None else max(0.0, (date - (now or datetime.now(UTC))).total_seconds())
+
+
+def http_date(value: str) -> datetime | None:
+    """The moment that an HTTP date means, in any of its forms (RFC 9110 §5.6.7); None when it is unreadable."""
     try:
         date = parsedate_to_datetime(value)
-        if date.tzinfo is None:
-            date = date.replace(tzinfo=UTC)
-        return max(0.0, (date - (now or datetime.now(UTC))).total_seconds())
     except (ValueError, OverflowError):
         return None
+    return date if date.tzinfo else date.replace(tzinfo=UTC)

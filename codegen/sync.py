@@ -15,6 +15,8 @@ REPLACEMENTS = {
     "AsyncClient": "Client",
     "AsyncAgent": "Agent",
     "AsyncAlarm": "SyncAlarm",
+    "AsyncBackground": "SyncBackground",
+    "AsyncBaseStorage": "BaseStorage",
     "AsyncDeadline": "SyncDeadline",
     "AsyncGuard": "SyncGuard",
     "AsyncOperations": "Operations",

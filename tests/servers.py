@@ -219,10 +219,6 @@ class _Blocking:
         with self._resolver as entered:
             assert entered is self._resolver
 
-    @property
-    def _client(self) -> httpx.Client:
-        return self._resolver._client
-
     async def resolve(self, reference: str, **options: Any) -> ResolvedCard:
         return self._resolver.resolve(reference, **options)
 

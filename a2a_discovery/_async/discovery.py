@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
@@ -14,6 +14,9 @@ from a2a_discovery.interfaces import Support
 from a2a_discovery.policy import UrlPolicy
 from a2a_discovery.security import CredentialStore
 from a2a_discovery.verification import SignaturePolicy
+
+if TYPE_CHECKING:
+    from a2a_discovery.cache import CardCache, Storage
 
 
 @asynccontextmanager
@@ -36,6 +39,7 @@ async def discover(
     retries: int = 0,
     signatures: SignaturePolicy = "off",
     keys: Any = None,
+    cache: CardCache | Storage | None = None,
 ) -> AsyncIterator[AsyncAgent]:
     """Fetch the card of ``reference``, check it, choose an interface, and give the agent to call (§8.2, §8.3.2).
 
@@ -58,6 +62,7 @@ async def discover(
         retries: how often a call that is safe to repeat is repeated.
         signatures: whether the card has to be signed, as for ``CardResolver``.
         keys: whose signatures count, as for ``CardResolver``.
+        cache: keeps the card beyond this agent, as for ``CardResolver``.
 
     Raises:
         FetchError: there is no card to be had.
@@ -66,7 +71,13 @@ async def discover(
         NoSupportedInterfaceError: no interface of it can be used.
     """
     async with CardResolver(
-        client, headers=headers, policy=policy, connect_timeout=connect_timeout, signatures=signatures, keys=keys
+        client,
+        headers=headers,
+        policy=policy,
+        connect_timeout=connect_timeout,
+        signatures=signatures,
+        keys=keys,
+        cache=cache,
     ) as resolver:
         found = await resolver.resolve(reference)
     agent = AsyncAgent(

@@ -3,25 +3,20 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Mapping
-from contextlib import suppress
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from a2a_discovery import _service_params
-from a2a_discovery._deadline import SyncAlarm, SyncDeadline, TimeLimitError
-from a2a_discovery._fetch_errors import connection_error, status_error, timeout_error, web_page_error
-from a2a_discovery._guard import SyncGuard, sync_transport
-from a2a_discovery._redirects import RedirectChain
-from a2a_discovery._response import FIRST_BYTES, BodyError, BodyReader, ResponseHead
+from a2a_discovery._sync.fetching import Fetcher
+from a2a_discovery._freshness import DEFAULT_LIFETIME
+from a2a_discovery._kept import UNSIGNED, Profile
 from a2a_discovery._retry import checked_limits
 from a2a_discovery.card import parse_card
-from a2a_discovery.errors import CardError, FetchError, SignatureError
+from a2a_discovery.errors import CardError, SignatureError
 from a2a_discovery.fetched import FetchedDocument, ResolvedCard
 from a2a_discovery.policy import UrlPolicy
 from a2a_discovery.reference import card_url
@@ -29,14 +24,8 @@ from a2a_discovery.signatures import key_source, verify_card
 from a2a_discovery.types import AgentCard
 from a2a_discovery.verification import SignaturePolicy, Verification, checked_policy
 
-_log = logging.getLogger("a2a_discovery")
-
-_NEUTRAL_HEADERS = {
-    "Accept": "application/json, application/a2a+json",
-    "A2A-Version": "1.0",
-    "Accept-Encoding": "gzip",
-    "User-Agent": "a2a-discovery",
-}
+if TYPE_CHECKING:
+    from a2a_discovery.cache import CardCache, Storage
 
 
 class CardResolver:
@@ -56,8 +45,14 @@ class CardResolver:
             ``"off"`` looks at none (§8.4.3).
         keys: whose signatures count, as for ``verify_card_async``; a ``JwksResolver`` fetches them. The time that it
             takes comes on top of ``timeout``.
+        cache: keeps cards by HTTP's rules (§8.6, RFC 9111): a ``CardCache``, or a storage of hishel's for one, which
+            stays open. None: every card is fetched.
+
+    Attributes:
+        clock: gives the Unix time with which ``age`` and ``revalidate_at`` of its cards are counted.
 
     Raises:
+        TypeError: ``cache`` is none, or has a storage for the other kind of code, blocking or not.
         ValueError: a limit is no number of seconds above 0, or there are no keys to check signatures with.
         MissingExtraError: signatures are to be checked, but the extra ``signing`` is not installed.
 
@@ -76,20 +71,32 @@ class CardResolver:
         max_redirects: int = 5,
         signatures: SignaturePolicy = "off",
         keys: Any = None,
+        cache: CardCache | Storage | None = None,
     ) -> None:
         checked_limits(timeout=timeout, connect_timeout=connect_timeout)
         self._signatures = checked_policy(signatures)
         self._keys = None if signatures == "off" else key_source(keys)
-        self._own_client = client is None
-        self._policy = policy or UrlPolicy()
-        self._client = client or _new_client(self._policy)
-        self._headers = httpx.Headers(_service_params.checked(headers or {}))
-        self._max_bytes = max_bytes
-        self._connect_timeout = connect_timeout
-        self._timeout = timeout
-        self._max_redirects = max_redirects
-        self._alarm = SyncAlarm()
+        policy = policy or UrlPolicy()
+        self._fetcher = Fetcher(
+            client,
+            headers=httpx.Headers(_service_params.checked(headers or {})),
+            policy=policy,
+            max_bytes=max_bytes,
+            connect_timeout=connect_timeout,
+            timeout=timeout,
+            max_redirects=max_redirects,
+        )
         self.clock = time.time
+        self._cached = None
+        if cache is not None:
+            # Only where there is a cache is it worth its import.
+            from a2a_discovery._sync.cached import CachedCards
+
+            profile = UNSIGNED if self._keys is None else Profile()
+            self._cached = CachedCards(
+                cache, self._fetcher, client, self.read, profile, deny_private=policy.deny_private, max_bytes=max_bytes
+            )
+            self.clock = self._cached.clock
 
     def __enter__(self) -> CardResolver:
         return self
@@ -101,9 +108,9 @@ class CardResolver:
 
     def close(self) -> None:
         """Close the connections; a client that was passed in stays open."""
-        self._alarm.close()
-        if self._own_client:
-            self._client.close()
+        if self._cached is not None:
+            self._cached.close()
+        self._fetcher.close()
 
     def resolve(
         self, reference: str, *, strict: bool = True, refresh: bool = False, named_by: str | None = None
@@ -123,17 +130,13 @@ class CardResolver:
             CardError: there is one, but it is not valid; its ``.url`` says where.
             SignatureError: its signatures are not what ``signatures`` demands.
         """
-        document = self._fetch(card_url(reference), named_by)
-        card, verification = self.read(document.body, strict=strict, url=document.url)
-        return ResolvedCard(
-            card=card,
-            url=document.url,
-            requested_url=document.requested_url,
-            data=document.body,
-            headers=document.headers,
-            redirects=document.redirects,
-            verification=verification,
-        )
+        if self._cached is not None:
+            return self._cached.resolve(reference, strict=strict, refresh=refresh, named_by=named_by)
+        answer = self._fetcher.fetch(self._fetcher.chain(card_url(reference), named_by), clock=self.clock)
+        assert answer is not None
+        assert answer.document is not None
+        card, verification = self.read(answer.document.body, strict=strict, url=answer.document.url)
+        return answer.resolved(card, verification, DEFAULT_LIFETIME)
 
     def read(
         self, data: bytes | Mapping[str, Any], *, strict: bool = True, url: str | None = None
@@ -162,123 +165,15 @@ class CardResolver:
             error.url = url
             raise
 
-    def fetch(self, url: str) -> FetchedDocument:
-        """GET ``url``, an absolute http or https URL, and follow its redirects; only 200 is a document.
+    def fetch(self, url: str, *, named_by: str | None = None) -> FetchedDocument:
+        """GET ``url``, an absolute http or https URL, and follow its redirects; only 200 is a document; never cached.
+
+        ``named_by`` is the document that names the URL, as for ``resolve``.
 
         Raises:
             FetchError: no document was had; FetchTimeoutError when a time limit ran out.
         """
-        return self._fetch(url)
-
-    def _fetch(self, url: str, named_by: str | None = None) -> FetchedDocument:
-        chain = RedirectChain(url, self._policy, self._max_redirects, named_by)
-        try:
-            with SyncDeadline(self._timeout, self._alarm) as deadline:
-                document = None
-                while document is None:
-                    document = self._exchange(chain, deadline)
-        except TimeLimitError as exc:
-            raise timeout_error(chain, exc, None, connect=None, total=self._timeout) from exc
-        _log.debug("fetched %d bytes from %s", len(document.body), chain.current.without_query())
-        return document
-
-    def _exchange(self, chain: RedirectChain, deadline: SyncDeadline) -> FetchedDocument | None:
-        """One request; None when the answer is a redirect, which ``chain`` has followed then."""
-        _log.debug("GET %s", chain.current.without_query())
-        head = None
-        try:
-            response = self._send(chain, deadline)
-            try:
-                head = ResponseHead.read(response.status_code, response.headers.multi_items())
-                deadline.watch(response.extensions.get("network_stream"))
-                if head.is_redirect:
-                    chain.follow(head)
-                    return None
-                return self._read(response, head, chain, deadline)
-            finally:
-                response.close()
-        except (FetchError, TimeLimitError):
-            raise
-        except httpx.TimeoutException as exc:
-            connect = None if deadline.expired else self._connect_timeout
-            raise timeout_error(chain, exc, head, connect=connect, total=self._timeout) from exc
-        except Exception as exc:
-            # A hostile answer surfaces as whatever httpx and the layers below it did not foresee.
-            raise connection_error(chain, exc, head) from exc
-
-    def _send(self, chain: RedirectChain, deadline: SyncDeadline) -> httpx.Response:
-        guard = SyncGuard.of(self._policy, chain.current, own_client=self._own_client)
-        response = self._get(chain, deadline.extensions(self._connect_timeout, guard))
-        if guard is not None:
-            guard.check_answer(response)
-        return response
-
-    def _get(self, chain: RedirectChain, extensions: dict[str, Any]) -> httpx.Response:
-        url = str(chain.current)
-        if not chain.at_origin:
-            request = httpx.Request("GET", url, headers=_NEUTRAL_HEADERS, extensions=extensions)
-            return self._client.send(request, stream=True, auth=None, follow_redirects=False)
-        headers = httpx.Headers(_NEUTRAL_HEADERS)
-        headers.update(self._headers)
-        headers["Accept-Encoding"] = _NEUTRAL_HEADERS["Accept-Encoding"]
-        if self._own_client:
-            request = httpx.Request("GET", url, headers=headers, extensions=extensions)
-        else:
-            if "user-agent" not in self._headers:
-                del headers["User-Agent"]
-            # Default params would replace the query of the URL.
-            params = httpx.URL(url).params if self._client.params else None
-            request = self._client.build_request("GET", url, params=params, headers=headers, extensions=extensions)
-        return self._client.send(request, stream=True, follow_redirects=False)
-
-    def _read(
-        self, response: httpx.Response, head: ResponseHead, chain: RedirectChain, deadline: SyncDeadline
-    ) -> FetchedDocument:
-        if head.status != 200:
-            raise status_error(chain, head, self._read_start(response, head, deadline))
-        if head.is_html:
-            raise web_page_error(chain, head, self._read_start(response, head, deadline))
-        reader = BodyReader(head, self._max_bytes)
-        try:
-            reader.check_head()
-            self._read_into(reader, response, deadline)
-            body = reader.finish()
-        except BodyError as exc:
-            raise chain.error(str(exc), head, reader.first_bytes) from exc
-        if body.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
-            raise web_page_error(chain, head, reader.first_bytes)
-        return FetchedDocument(
-            requested_url=str(chain.requested),
-            url=str(chain.current),
-            status=head.status,
-            headers=head.headers,
-            body=body,
-            redirects=tuple(chain.redirects),
-        )
-
-    def _read_start(self, response: httpx.Response, head: ResponseHead, deadline: SyncDeadline) -> bytes:
-        """The first bytes of a body that is only shown: what is wrong with the rest does not matter."""
-        reader = BodyReader(head, FIRST_BYTES)
-        with suppress(BodyError, httpx.HTTPError, OSError):
-            self._read_into(reader, response, deadline)
-        return reader.first_bytes
-
-    def _read_into(self, reader: BodyReader, response: httpx.Response, deadline: SyncDeadline) -> None:
-        if response.is_stream_consumed:
-            # By a transport that answers from memory, or by an auth that had to see the body: httpx has decoded it.
-            reader.feed_decoded(response.content)
-            return
-        for chunk in response.iter_raw():
-            deadline.check()
-            reader.feed(chunk)
-
-
-def _new_client(policy: UrlPolicy) -> httpx.Client:
-    # Without kept connections each fetch sees its connection open, which the deadline needs; without a jar no server
-    # is recognised again.
-    limits = httpx.Limits(max_keepalive_connections=0)
-    return httpx.Client(
-        limits=limits,
-        transport=sync_transport(policy, limits=limits),
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-    )
+        answer = self._fetcher.fetch(self._fetcher.chain(url, named_by))
+        assert answer is not None
+        assert answer.document is not None
+        return answer.document

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from email.utils import format_datetime, parsedate_to_datetime
+from email.utils import format_datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from a2a_discovery import protojson
+from a2a_discovery._response import http_date
 from a2a_discovery.dataclasses import as_message
 from a2a_discovery.errors import MissingExtraError
 from a2a_discovery.reference import WELL_KNOWN_PATH
@@ -58,13 +59,8 @@ class CardDocument:
             # The weak comparison (RFC 9110 §8.8.3.2); * stands for any.
             field = ", ".join(if_none_match)
             return field.strip() == "*" or self._etag in _ENTITY_TAG.findall(field)
-        if if_modified_since is None:
-            return False
-        try:
-            since = parsedate_to_datetime(if_modified_since)
-        except (ValueError, OverflowError):
-            return False
-        return self._modified <= (since if since.tzinfo else since.replace(tzinfo=UTC))
+        since = http_date(if_modified_since or "")
+        return since is not None and self._modified <= since
 
 
 def card_app(card: Any, *, max_age: int = 300, last_modified: datetime | None = None) -> Starlette:

@@ -20,10 +20,15 @@ OLDEST_NODE = 20
 INSTALL = ("install", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
 
 
-def js_server(order: Sequence[str] = BINDINGS, tenant: str = "", slow: float = 3.0) -> AbstractContextManager[Peer]:
-    """A running @a2a-js/sdk agent; ``order`` and ``tenant`` shape the interfaces of its card."""
-    command = [installed(), FOLDER / "server.mjs"]
-    return running([*command, f"--order={','.join(order)}", f"--tenant={tenant}", f"--slow={slow}"])
+def js_server(
+    order: Sequence[str] = BINDINGS, tenant: str = "", slow: float = 3.0, key: str | None = None
+) -> AbstractContextManager[Peer]:
+    """A running @a2a-js/sdk agent; ``order`` and ``tenant`` shape the interfaces of its card.
+
+    With ``key``, a private JWK, the card below ``/signed`` is signed anew for each answer.
+    """
+    options = [f"--order={','.join(order)}", f"--tenant={tenant}", f"--slow={slow}"]
+    return running([installed(), FOLDER / "server.mjs", *options, *([] if key is None else [f"--key={key}"])])
 
 
 def run_js_client(url: str, binding: str) -> dict[str, Any]:

@@ -135,7 +135,6 @@ async def test_no_cookies_of_our_own(world: World) -> None:
         async with world.resolver() as resolver:
             await resolver.resolve(server.url)
             await resolver.resolve(server.url)
-            assert not resolver._client.cookies
     assert "cookie" not in server.seen[1].headers
 
 

@@ -1,11 +1,19 @@
 // The JavaScript SDK's server as a peer; tests/interop/peer.py says what its agent does.
-// Options: --order JSONRPC,HTTP+JSON,GRPC --tenant T --slow SECONDS
+// Options: --order JSONRPC,HTTP+JSON,GRPC --tenant T --slow SECONDS --key JWK
+// With a key, the card below /signed is signed anew for each answer.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { AgentCard, Message, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '@a2a-js/sdk';
+import {
+  AgentCard,
+  Message,
+  Task,
+  TaskArtifactUpdateEvent,
+  TaskStatusUpdateEvent,
+  generateAgentCardSignature,
+} from '@a2a-js/sdk';
 import { ContentTypeNotSupportedError, UnsupportedOperationError } from '@a2a-js/sdk/errors';
 import {
   AgentEvent,
@@ -142,6 +150,7 @@ const { values: options } = parseArgs({
     order: { type: 'string', default: 'JSONRPC,HTTP+JSON,GRPC' },
     tenant: { type: 'string', default: '' },
     slow: { type: 'string', default: '3' },
+    key: { type: 'string' },
   },
 });
 
@@ -192,6 +201,11 @@ const requestHandler = new Handler(
   async () => AgentCard.fromJSON(extended),
 );
 app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }));
+if (options.key) {
+  const sign = generateAgentCardSignature(JSON.parse(options.key), { alg: 'ES256', kid: 'k1', typ: 'JOSE' });
+  const agentCardProvider = () => sign(AgentCard.fromJSON(card));
+  app.use('/signed/.well-known/agent-card.json', agentCardHandler({ agentCardProvider }));
+}
 app.use('/rpc', jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }));
 app.use('/rest', restHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }));
 rpc.addService(A2AService, grpcService({ requestHandler, userBuilder: GrpcUserBuilder.noAuthentication }));
