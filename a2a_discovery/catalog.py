@@ -105,10 +105,10 @@ class BaseCatalog:
     def find(
         self,
         *,
-        tags: Iterable[str] = (),
+        tags: str | Iterable[str] = (),
         text: str | None = None,
-        accepts: Iterable[str] = (),
-        produces: Iterable[str] = (),
+        accepts: str | Iterable[str] = (),
+        produces: str | Iterable[str] = (),
     ) -> list[Match]:
         """The agents that have a skill that meets all criteria, the best first; those of ``find_skills``.
 
@@ -131,6 +131,6 @@ def _headlined(skill: AgentSkill, words: Iterable[str]) -> int:
     return sum(any(word in head for head in heads) for word in words)
 
 
-def _several(values: Iterable[str]) -> tuple[str, ...]:
+def _several(values: str | Iterable[str]) -> tuple[str, ...]:
     # Each card is held against them: an iterator would be used up by the first.
     return (values,) if isinstance(values, str) else tuple(values)
