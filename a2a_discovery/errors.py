@@ -57,7 +57,7 @@ class CardError(A2ADiscoveryError):
 
     Attributes:
         problems: every problem found, errors and warnings, in the order in which they were found.
-        subject: what was read: ``"AgentCard"``, or the name of another message.
+        subject: what was read: ``"AgentCard"``, the name of another message, ``"AI catalog"`` or ``"list of cards"``.
         url: where the document came from, when it was fetched.
     """
 

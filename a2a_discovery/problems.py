@@ -23,8 +23,8 @@ Rule = Literal[
     "spelling",  # warning: a field by its proto name
     "reference",  # warning: a name that nothing declares
     "value",  # warning: of the right type, but not what the field holds
-    "url",  # warning: an address that no client should call
-    "version",  # warning: a protocolVersion that is not Major.Minor
+    "url",  # an address that no client should call; in a card a warning
+    "version",  # a version that is not Major.Minor, or not one that is read; in a card a warning
 ]
 
 

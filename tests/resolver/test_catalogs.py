@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from a2a_discovery import CardError, Catalog, FetchError, FetchTimeoutError
+from a2a_discovery import CardError, Catalog, FetchError, FetchTimeoutError, protojson
 from a2a_discovery.policy import UrlPolicy
 from tests.fake_agent import agent, answering, card, message
 from tests.resolver.common import CARD, PATH, redirect, respond, site
@@ -192,7 +192,11 @@ async def test_credentials_stay_at_the_origin_that_was_asked(world: World) -> No
         home._handler = site(
             {
                 CATALOG_PATH: catalog(
-                    f"{home.url}/own", f"{foreign.url}/card", nested(f"{foreign.url}/list"), nested(f"{home.url}/moved")
+                    f"{home.url}/own",
+                    f"{foreign.url}/card",
+                    f"{foreign.url}/card.json",
+                    nested(f"{foreign.url}/list"),
+                    nested(f"{home.url}/moved"),
                 ),
                 "/moved": redirect(302, f"{foreign.url}/elsewhere"),
                 **dict.fromkeys(["/own", "/picked", "/chosen"], respond()),
@@ -200,17 +204,27 @@ async def test_credentials_stay_at_the_origin_that_was_asked(world: World) -> No
         )
         foreign._handler = site(
             {
-                "/list": catalog(f"{foreign.url}/self", f"{home.url}/picked"),
+                "/list": catalog(f"{foreign.url}/self.json", f"{home.url}/picked"),
                 "/elsewhere": catalog(f"{foreign.url}/again", f"{home.url}/chosen"),
-                **dict.fromkeys(["/card", "/self", "/again"], respond()),
+                **dict.fromkeys(["/card", "/card.json", "/self.json", "/again"], respond()),
             }
         )
         async with world.resolver(headers={"X-Key": "s3cret"}) as resolver:
             found = await world.catalog("ai_catalog", home.url, resolver=resolver)
-    assert len(found) == 6 and not found.failures
+    assert len(found) == 7 and not found.failures
     told = {exchange.target for exchange in home.seen if "x-key" in exchange.headers}
     assert told == {CATALOG_PATH, "/own", "/moved"}
-    assert len(foreign.seen) == 5 and not any(b"s3cret" in exchange.head for exchange in foreign.seen)
+    assert len(foreign.seen) == 6 and not any(b"s3cret" in exchange.head for exchange in foreign.seen)
+
+
+async def test_a_host_that_has_its_catalog_elsewhere_gives_no_credentials_there(world: World) -> None:
+    with Server(respond()) as home, Server(respond()) as foreign:
+        home._handler = site({CATALOG_PATH: redirect(302, f"{foreign.url}/list"), "/card": respond()})
+        foreign._handler = site({"/list": catalog(f"{foreign.url}/card", f"{home.url}/card"), "/card": respond()})
+        async with world.resolver(headers={"X-Key": "s3cret"}) as resolver:
+            assert len(await world.catalog("ai_catalog", home.url, resolver=resolver)) == 2
+    assert [exchange.headers.get("x-key") for exchange in home.seen] == ["s3cret", None]
+    assert len(foreign.seen) == 2 and not any(b"s3cret" in exchange.head for exchange in foreign.seen)
 
 
 async def test_policy_and_redirects(world: World) -> None:
@@ -260,8 +274,10 @@ async def test_discover_takes_the_first_agent_that_can_be_used(world: World) -> 
         assert server.seen[-1].target == "/unusable"  # those behind the first one are not asked
         async with world.discover(server.url) as found:
             assert found.interface.url == f"{server.url}/rpc"
+        before = len(server.seen)
         async with world.discover(server.card_url, catalog=True) as found:
             assert found.interface.url == f"{server.url}/rpc"
+        assert len(server.seen) == before + 1
         assert [exchange.target for exchange in server.seen].count(CATALOG_PATH) == 1
 
 
@@ -303,6 +319,10 @@ async def test_discover_trusts_the_host_that_was_asked(world: World) -> None:
             with pytest.raises(CredentialsRequiredError, match="must not go to"):
                 await found.send_message("hi")
         assert not any(b"s3cret" in exchange.head for exchange in [*server.seen, *other.seen])
+        leaving = protojson.dumps(card(("JSONRPC", f"{other.url}/rpc")))
+        staying = protojson.dumps(card(("JSONRPC", f"{server.url}/second")))
+        pages |= {"/leaving": respond(200, leaving), "/staying": respond(200, staying)}
+        pages[CATALOG_PATH] = catalog(other.card_url, f"{server.url}/leaving", f"{server.url}/staying")
         policy = UrlPolicy(same_origin=True)
         async with world.discover(server.url, catalog=True, policy=policy) as found:
-            assert found.interface.url == f"{server.url}/rpc"
+            assert found.interface.url == f"{server.url}/second"
