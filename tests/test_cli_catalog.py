@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from a2a_discovery import parse_card, protojson
+from a2a_discovery.card import MAX_CARD_BYTES
 from tests.commands import COMMAND, UNSAFE, cli, process
 from tests.resolver.common import CARD, respond, site
 from tests.servers import Server
@@ -114,6 +115,11 @@ def test_a_host_a_url_a_file_and_standard_input(tmp_path: Path) -> None:
 def test_nothing_there(source: str, status: int, reason: str) -> None:
     done = cli("catalog", "list", source)
     assert (done.returncode, done.stdout) == (status, "") and reason in done.stderr
+
+
+def test_a_list_may_be_larger_than_a_card(tmp_path: Path) -> None:
+    (tmp_path / "list.json").write_bytes(b"[" + CARD + b" " * MAX_CARD_BYTES + b"]")
+    assert cli("catalog", "list", tmp_path / "list.json").stdout.startswith("Harbour Logistics Planner")
 
 
 def test_what_is_no_catalog(tmp_path: Path) -> None:
