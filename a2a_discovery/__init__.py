@@ -79,6 +79,10 @@ if TYPE_CHECKING:
         verify_card as verify_card,
         verify_card_async as verify_card_async,
     )
+    from a2a_discovery.skills import (
+        check_parts as check_parts,
+        find_skills as find_skills,
+    )
     from a2a_discovery.tenancy import with_tenant as with_tenant
     from a2a_discovery.types import (
         AgentCard as AgentCard,
@@ -146,6 +150,7 @@ _NAMES = {
         "OAuthClient",
     ),
     "signatures": ("canonical_json", "sign_card", "verify_card", "verify_card_async"),
+    "skills": ("check_parts", "find_skills"),
     "tenancy": ("with_tenant",),
     "types": ("AgentCard", "AgentInterface"),
     "validation": ("ensure_valid", "validate"),

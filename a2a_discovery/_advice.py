@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from a2a_discovery._diagnosis import describe
 from a2a_discovery._legacy import entries, get, objects, requirement_lists
+from a2a_discovery._media_types import is_media_range
 from a2a_discovery.interfaces import KNOWN_BINDINGS, major_minor, similar_binding
 from a2a_discovery.policy import UrlPolicy, UrlRefusedError, parse_url
 from a2a_discovery.problems import Findings, element, entry, member
 
-_TOKEN: Final = r"[A-Za-z0-9!#$&^_.+-]+"  # noqa: S105 - a grammar, not a secret
-# RFC 6838 §4.2 names, RFC 9110 §8.3.1 parameters; the ranges of an Accept header are taken too.
-_MEDIA_TYPE: Final = re.compile(rf"(?:\*/\*|{_TOKEN}/(?:\*|{_TOKEN}))(?:\s*;.*)?")
 _USUAL: Final = {
     "text": "text/plain",
     "json": "application/json",
@@ -81,7 +78,7 @@ def _mode_lists(card: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _mode(mode: Any, path: str, findings: Findings) -> None:
-    if isinstance(mode, str) and not _MEDIA_TYPE.fullmatch(mode):
+    if isinstance(mode, str) and not is_media_range(mode):
         instead = _USUAL.get(mode.lower(), "type/subtype")
         message = f'{describe(mode)} is not a media type, so no part can match it; write "{instead}"'
         findings.warn(path, "value", message, "RFC 6838 §4.2")

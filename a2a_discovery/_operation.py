@@ -62,13 +62,16 @@ class CallOptions(TypedDict, total=False):
     ``timeout`` replaces the agent's own limit for this call, in seconds: of the whole call, or, of a stream, of the
     silence between two signs of life. ``extensions`` are URIs declared in addition to the agent's, ``service_params``
     further headers or gRPC metadata (§3.2.6). ``skill`` is the id of the skill that the call is meant for: its own
-    security requirements have to be met too; it is not sent.
+    security requirements have to be met too; it is not sent. With ``check_parts``, a call that sends a message raises
+    ContentTypeNotSupportedError (§3.3.2) when no input mode of the card, or of ``skill``, accepts the media type of a
+    part, and nothing is sent (see ``a2a_discovery.check_parts``); without it, that is the agent's to judge.
     """
 
     timeout: float
     extensions: Iterable[str]
     service_params: Mapping[str, str]
     skill: str
+    check_parts: bool
 
 
 @dataclass(frozen=True, slots=True)

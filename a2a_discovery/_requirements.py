@@ -23,6 +23,7 @@ from a2a_discovery.security import (
     HttpCredentials,
     OAuthClient,
 )
+from a2a_discovery.skills import skill_of
 from a2a_discovery.types import AgentCard, APIKeySecurityScheme, SecurityRequirement, SecurityScheme
 
 # A card and a skill may multiply into any number of alternatives.
@@ -109,7 +110,7 @@ class Demands:
         """Each alternative: scheme names with their scopes; those of the card and of the skill have to be met both."""
         sets: list[Sequence[SecurityRequirement]] = [self.card.security_requirements]
         if skill is not None:
-            sets.append(_of_skill(self.card, skill))
+            sets.append(skill_of(self.card, skill).security_requirements)
         for chosen in product(*(requirements for requirements in sets if requirements)):
             merged: dict[str, tuple[str, ...]] = {}
             for requirement in chosen:
@@ -226,10 +227,3 @@ def _certificate(certificate: ClientCertificate, destination: Destination) -> Pr
     if destination.binding == "GRPC" and certificate.password is not None:
         raise _UnmetError("gRPC takes a key without a password only")
     return Proof("certificate", "", certificate)
-
-
-def _of_skill(card: AgentCard, skill: str) -> Sequence[SecurityRequirement]:
-    for declared in card.skills:
-        if declared.id == skill:
-            return declared.security_requirements
-    raise ValueError(f"the card has no skill with the id {skill!r}")

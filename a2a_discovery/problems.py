@@ -19,6 +19,7 @@ Rule = Literal[
     "oneof",  # two members of a oneof, or (warning) none that is known
     "required",  # a REQUIRED field that is missing or empty
     "legacy",  # a shape of A2A 0.3
+    "mode",  # a part of a media type that no mode of the card accepts
     "spelling",  # warning: a field by its proto name
     "reference",  # warning: a name that nothing declares
     "value",  # warning: of the right type, but not what the field holds

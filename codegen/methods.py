@@ -15,6 +15,7 @@ def agent(schema: Schema, *, blocking: bool) -> str:
         *head(
             "The operations of A2AService as methods; the agent that inherits them makes the calls.",
             f"from collections.abc import {stream}, Sequence",
+            "from pathlib import Path",
             "from typing import Any, Unpack",
             "",
             *others,
@@ -80,7 +81,7 @@ def _agent_method(operation: Operation, schema: Schema, stream: str, blocking: b
     fields = schema.messages[operation.request].fields
     takes = operation.request
     if any(field.type == "Message" for field in fields):
-        takes += " | Message | Part | str | Sequence[Part | str]"
+        takes += " | Message | Part | str | bytes | Path | Sequence[Part | str | bytes | Path]"
     if not any(field.required for field in fields):
         takes += " | None = None"
     call = f'OPERATIONS["{operation.name}"], request'

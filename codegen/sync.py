@@ -31,6 +31,7 @@ REPLACEMENTS = {
     "async_hang_up": "sync_hang_up",
     "async_lookup": "sync_lookup",
     "async_methods": "sync_methods",
+    "async_request": "as_request",
     "async_reader": "sync_reader",
     "async_sleep": "sync_sleep",
     "async_transport": "sync_transport",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import assert_type
 
 import a2a_discovery
@@ -42,6 +43,15 @@ def choosing(card: AgentCard) -> None:
     assert_type(selection, Selection)
     request = types.SendMessageRequest(message=types.Message(message_id="m", role=types.ROLE_USER))
     assert_type(a2a_discovery.with_tenant(request, selection.interface), types.SendMessageRequest)
+
+
+async def finding(card: AgentCard, agent: a2a_discovery.AsyncAgent, message: types.Message) -> None:
+    assert_type(
+        a2a_discovery.find_skills(card, tags="code", text="diff", accepts=["text/plain"]), list[types.AgentSkill]
+    )
+    assert_type(a2a_discovery.check_parts(card, message, skill="review"), list[Problem])
+    assert_type(await agent.send_message(Path("a.png"), skill="review", check_parts=True), types.SendMessageResponse)
+    await agent.send_message(["text", b"bytes", Path("a.png"), types.Part(text="text")])
 
 
 async def signing(card: AgentCard, data: bytes, key: dict[str, str]) -> None:

@@ -31,9 +31,10 @@ from a2a_discovery.interfaces import Selection, Support
 from a2a_discovery.policy import UrlPolicy, parse_url
 from a2a_discovery.security import CredentialStore
 from a2a_discovery.sending import as_request
+from a2a_discovery.skills import check_parts
 from a2a_discovery.tasks import Progress
 from a2a_discovery.tenancy import with_tenant
-from a2a_discovery.types import AgentCard, AgentInterface, SubscribeToTaskRequest, Task
+from a2a_discovery.types import AgentCard, AgentInterface, SendMessageRequest, SubscribeToTaskRequest, Task
 from a2a_discovery.validation import validate
 
 _log = logging.getLogger("a2a_discovery")
@@ -43,9 +44,9 @@ class Agent(Operations):
     """Calls an agent over the first interface of its card that this client speaks (§8.3.2); a context manager.
 
     Before anything is sent, the card and the request are looked at, in this order: the operation's flag (§3.3.4), the
-    extensions that the card demands, the tenant, the REQUIRED fields. What an agent would refuse is refused here, with
-    the same error, marked ``local``. Every call carries ``A2A-Version``, ``A2A-Extensions`` when there are some, and
-    the tenant of the interface. Tasks may share an agent.
+    extensions that the card demands, the tenant, the REQUIRED fields, and the media types of the parts where the call
+    asks for that. What an agent would refuse is refused here, with the same error, marked ``local``. Every call carries
+    ``A2A-Version``, ``A2A-Extensions`` when there are some, and the tenant of the interface. Tasks may share an agent.
 
     Args:
         card: the agent's card, or its betterproto dataclass.
@@ -253,6 +254,12 @@ class Agent(Operations):
             refused = faults.invalid_params(problems)
             refused.local = True
             raise refused
+        if (
+            options.get("check_parts")
+            and isinstance(request, SendMessageRequest)
+            and (problems := check_parts(self._card, request, options.get("skill")))
+        ):
+            raise faults.content_type_not_supported(problems, local=True)
         return request, _service_params.merged(connection.version, extensions, *params)
 
     def _declared(self, params: list[dict[str, str]], options: CallOptions) -> tuple[str, ...]:

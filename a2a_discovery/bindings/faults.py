@@ -15,7 +15,7 @@ import orjson
 
 from a2a_discovery import errors
 from a2a_discovery._response import retry_after
-from a2a_discovery.errors import A2AError
+from a2a_discovery.errors import A2AError, ContentTypeNotSupportedError
 from a2a_discovery.problems import Problem
 
 DOMAIN: Final = "a2a-protocol.org"
@@ -68,11 +68,12 @@ def method_not_found(message: str) -> A2AError:
 
 def invalid_params(problems: Sequence[Problem]) -> A2AError:
     """The request does not fit its message; each problem becomes a field violation."""
-    violations = [{"field": problem.path, "description": problem.message} for problem in problems]
-    message = "; ".join(f"{problem.path or 'the request'}: {problem.message}" for problem in problems[:3])
-    more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
-    details = [{"@type": f"{_TYPE}BadRequest", "fieldViolations": violations}]
-    return standard(-32602, f"{message}{more}", details=details)
+    return standard(-32602, _told(problems), details=[_violations(problems)])
+
+
+def content_type_not_supported(problems: Sequence[Problem], *, local: bool = False) -> ContentTypeNotSupportedError:
+    """Parts of the message are of media types that are not taken; each problem becomes a field violation."""
+    return ContentTypeNotSupportedError(_told(problems), details=[_violations(problems)], local=local)
 
 
 def internal() -> A2AError:
@@ -98,6 +99,16 @@ def to_http(error: A2AError) -> tuple[int, bytes]:
     if details := _details(error):
         fields["details"] = details
     return error.http_status, orjson.dumps({"error": fields})
+
+
+def _told(problems: Sequence[Problem]) -> str:
+    message = "; ".join(f"{problem.path or 'the request'}: {problem.message}" for problem in problems[:3])
+    return f"{message}; and {len(problems) - 3} more" if len(problems) > 3 else message
+
+
+def _violations(problems: Sequence[Problem]) -> dict[str, Any]:
+    violations = [{"field": problem.path, "description": problem.message} for problem in problems]
+    return {"@type": f"{_TYPE}BadRequest", "fieldViolations": violations}
 
 
 def _details(error: A2AError) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mimetypes
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -16,6 +15,7 @@ from a2a_discovery.cli.load import CommandError, ExitCode
 from a2a_discovery.cli.options import CallOptions, Reference
 from a2a_discovery.cli.show import show_events, show_reply
 from a2a_discovery.errors import CardError
+from a2a_discovery.sending import file_part
 from a2a_discovery.types import Message, Part, Role
 
 _MAX_BYTES: Final = 32 * 1024 * 1024
@@ -76,8 +76,7 @@ def _file_part(path: Path) -> Part:
     except (OSError, ValueError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) else str(exc)
         raise CommandError(f"{path} cannot be read: {reason}", ExitCode.USAGE) from exc
-    kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    return Part(raw=raw, filename=path.name, media_type=kind)
+    return file_part(path, raw)
 
 
 def _limited(data: bytes, origin: str) -> bytes:

@@ -196,6 +196,18 @@ def site(binding: str, answer: Callable[[str], Any] = reply) -> Iterator[Site]:
         yield Site(binding, server.url + ("/rpc" if binding == "JSONRPC" else ""), server)
 
 
+def arrived(found: Site, index: int) -> Any:
+    """The request message that a server makes of what came."""
+    if found.binding == "GRPC":
+        return found.server.seen[index][1]
+    exchange: Any = found.server.seen[index]
+    if found.binding == "JSONRPC":
+        document = json.loads(exchange.body)
+        return protojson.loads(OPERATIONS[document["method"]].request, document.get("params", {}))
+    path, _, query = exchange.target.partition("?")
+    return rest.decode_request(rest.match(exchange.verb, path), query, exchange.body)
+
+
 async def call(agent: Any, operation: str, request: Any = None, **options: Any) -> Any:
     """The answer of an operation, or the list of its events."""
     made = getattr(agent, METHODS[operation])(requests()[operation] if request is None else request, **options)

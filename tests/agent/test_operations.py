@@ -11,14 +11,13 @@ import pytest
 
 from a2a_discovery import dataclasses, protojson, types as t
 from a2a_discovery._gen.operations import OPERATIONS
-from a2a_discovery.bindings import rest
 from a2a_discovery.errors import A2AError, InvalidAgentResponseError, TenantMismatchError, TransportError
 from tests.agent.common import (
     BINDINGS,
     GET,
     HTTP,
     METHODS,
-    Site,
+    arrived,
     call,
     card,
     failure,
@@ -34,18 +33,6 @@ from tests.servers import Exchange, Server, World
 pytestmark = pytest.mark.anyio
 
 TENANTS = ["billing", "a/b", "../admin", "ü x", "a?b#c", "..", "%2F", "a:cancel"]
-
-
-def arrived(found: Site, index: int) -> Any:
-    """The request message that a server makes of what came."""
-    if found.binding == "GRPC":
-        return found.server.seen[index][1]
-    exchange: Any = found.server.seen[index]
-    if found.binding == "JSONRPC":
-        document = json.loads(exchange.body)
-        return protojson.loads(OPERATIONS[document["method"]].request, document.get("params", {}))
-    path, _, query = exchange.target.partition("?")
-    return rest.decode_request(rest.match(exchange.verb, path), query, exchange.body)
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
@@ -133,7 +120,7 @@ async def test_dataclasses_are_requests_and_cards_too(world: World) -> None:
         assert found.calls() == list(METHODS)
 
 
-@pytest.mark.parametrize("given", [GET, 5, b"hi", None, [5], t.StreamResponse()])
+@pytest.mark.parametrize("given", [GET, 5, bytearray(b"hi"), None, [5], [["hi"]], {"text": "hi"}, t.StreamResponse()])
 async def test_what_a_send_does_not_take(world: World, given: Any) -> None:
     async with world.agent(card(interface("JSONRPC", "http://127.0.0.1:1"))) as agent:
         with pytest.raises(TypeError):
