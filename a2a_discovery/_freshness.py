@@ -101,8 +101,7 @@ def born(headers: Mapping[str, str], asked: float, received: float) -> float:
     # Of a list, the first counts (§5.1).
     stated = headers.get("age", "").partition(",")[0].strip()
     corrected = _seconds(stated) + max(0.0, received - asked)
-    # Nobody wrote a card before 1970, whatever Date says.
-    return max(0.0, received - max(apparent, corrected))
+    return received - max(apparent, corrected)
 
 
 def _seconds(value: str | None) -> int:

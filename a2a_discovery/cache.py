@@ -119,9 +119,7 @@ class CardCache:
         self, plan: Plan, place: Place, headers: Mapping[str, str], body: bytes, *, asked: float, answered: float
     ) -> KeptCard | None:
         """The card of an answer with status 200, if it may be kept; whoever has read and checked it calls ``keep``."""
-        state: hishel.AnyState = plan.after(200, headers)
-        while isinstance(state, hishel.InvalidateEntries):
-            state = state.next()
+        state = plan.after(200, headers)
         if not isinstance(state, hishel.StoreAndUse):
             return None
         return self.restored(
@@ -132,10 +130,7 @@ class CardCache:
         self, plan: Plan, place: Place, headers: Mapping[str, str], *, asked: float, answered: float
     ) -> KeptCard | None:
         """The card that a 304 says is still good, with the fields of the 304; None when it fits none (§4.3.4)."""
-        state: hishel.AnyState = plan.after(304, headers)
-        while isinstance(state, hishel.InvalidateEntries):
-            self.drop(place, state.entry_ids)
-            state = state.next()
+        state = plan.after(304, headers)
         if not isinstance(state, hishel.NeedToBeUpdated):
             return None
         entry = state.next().entry
@@ -237,9 +232,12 @@ class Plan:
         return Plan(hishel.CacheMiss(request=self.request, options=_PRIVATE))
 
     def after(self, status: int, headers: Mapping[str, str]) -> hishel.AnyState:
-        """What an answer leads to."""
+        """What an answer leads to; what it makes useless goes when something takes its place."""
         assert not isinstance(self.state, hishel.FromCache)
-        return self.state.next(hishel.Response(status, hishel.Headers(headers)))
+        state: hishel.AnyState = self.state.next(hishel.Response(status, hishel.Headers(headers)))
+        while isinstance(state, hishel.InvalidateEntries):
+            state = state.next()
+        return state
 
 
 def _as_received(card: KeptCard) -> hishel.Entry:
@@ -253,7 +251,7 @@ def _as_aged(card: KeptCard, now: float) -> hishel.Entry:
     """
     date = int(time.time()) - int(card.age(now))
     fields = {
-        **{name: value for name, value in card.headers.items() if name not in ("age", "expires")},
+        **card.headers,
         "date": time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(date)),
         "cache-control": card.freshness.as_cache_control(),
     }

@@ -66,7 +66,7 @@ class CacheVisit:
         self._read = read
         self._place_of = place
         self._refresh = refresh
-        self._revalidate = revalidate or refresh
+        self._revalidate = revalidate
         self._max_bytes = max_bytes
         self._place: Place | None = None
         self._plan: Plan | None = None
@@ -128,7 +128,7 @@ class CacheVisit:
     def after(self, error: FetchError) -> KeptCard | None:
         """The stale card that may be used since a fetch ended with ``error`` (RFC 5861 §4)."""
         stale = None if self._plan is None else self._plan.stale
-        if stale is None or self._refresh or isinstance(error.__cause__, UrlRefusedError):
+        if stale is None or isinstance(error.__cause__, UrlRefusedError):
             return None
         if error.status is not None and error.status not in _BROKEN:
             return None

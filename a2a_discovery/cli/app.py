@@ -29,6 +29,7 @@ from a2a_discovery.cli.common import (
     url_policy,
     warnings_told,
 )
+from a2a_discovery.cli.kept import NoCache, Refresh, card_cache
 from a2a_discovery.cli.load import CommandError, ExitCode, load
 from a2a_discovery.cli.send import send
 from a2a_discovery.cli.signatures import KeysOption, SignaturesOption, as_json, in_words, refusal, verification_of
@@ -92,6 +93,8 @@ def get(
     deny_private: DenyPrivate = False,
     keys: KeysOption = None,
     signatures: SignaturesOption = None,
+    no_cache: NoCache = False,
+    refresh: Refresh = False,
 ) -> None:
     """Draw a card, or print its JSON; exit with 1 when it is not valid, or not signed as demanded.
 
@@ -100,7 +103,9 @@ def get(
     """
     with failures():
         wanted = _one_reference(reference, agent_card)
-        document = load(wanted, timeout=timeout, policy=url_policy(same_origin, allow_host, deny_private))
+        policy = url_policy(same_origin, allow_host, deny_private)
+        with card_cache(wanted=not no_cache) as cache:
+            document = load(wanted, timeout=timeout, policy=policy, cache=cache, refresh=refresh)
         report = inspect_card(document.data, card_url=document.url)
         try:
             verification = verification_of(document, keys, signatures)
@@ -136,7 +141,7 @@ def check(
 ) -> None:
     """List what is wrong with a card and how to mend it; exit with 1 when it is not valid, or not signed as demanded.
 
-    Where signatures are looked at, the JSON is an object of "problems" and "verification".
+    The card is always fetched. Where signatures are looked at, the JSON is an object of "problems" and "verification".
     """
     with failures():
         policy = url_policy(same_origin, allow_host, deny_private)

@@ -12,6 +12,7 @@ from typing import Any, Final, get_type_hints
 
 from a2a_discovery.cli.common import failures, invalid, tell
 from a2a_discovery.cli.credentials import check_destination, masked
+from a2a_discovery.cli.kept import card_cache
 from a2a_discovery.cli.load import WANTS_CREDENTIALS, CommandError, ExitCode, fetch_failure
 from a2a_discovery.cli.options import CALL_TIMEOUT, FETCH_TIMEOUT, IDLE_TIMEOUT, CallOptions, Transport
 from a2a_discovery.cli.terminal import clean
@@ -82,13 +83,17 @@ def connected(reference: str, options: CallOptions) -> Iterator[Agent]:
     limit = options.timeout
     fetch_limit = min(limit or FETCH_TIMEOUT, FETCH_TIMEOUT)
     connect_limit = min(fetch_limit, _CONNECT_TIMEOUT)
-    with CardResolver(
-        headers=options.credentials.headers,
-        policy=options.policy,
-        timeout=fetch_limit,
-        connect_timeout=connect_limit,
-    ) as resolver:
-        found = resolver.resolve(url)
+    with (
+        card_cache(wanted=not options.no_cache) as cache,
+        CardResolver(
+            headers=options.credentials.headers,
+            policy=options.policy,
+            timeout=fetch_limit,
+            connect_timeout=connect_limit,
+            cache=cache,
+        ) as resolver,
+    ):
+        found = resolver.resolve(url, refresh=options.refresh)
     card, policy = found.card, options.policy.within(found.url)
     # What gRPC's core logs goes past every stream of ours.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")

@@ -8,8 +8,9 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Final
 
+from a2a_discovery.cache import CardCache
 from a2a_discovery.card import MAX_CARD_BYTES
-from a2a_discovery.errors import FetchError, FetchTimeoutError
+from a2a_discovery.errors import CardError, FetchError, FetchTimeoutError
 from a2a_discovery.policy import UrlPolicy
 from a2a_discovery.reference import card_url
 from a2a_discovery.sync import CardResolver
@@ -48,7 +49,9 @@ class Document:
     url: str | None = None
 
 
-def load(reference: str, *, timeout: float, policy: UrlPolicy) -> Document:
+def load(
+    reference: str, *, timeout: float, policy: UrlPolicy, cache: CardCache | None = None, refresh: bool = False
+) -> Document:
     """Get the document that ``reference`` names.
 
     ``-`` is standard input; a file that exists is read; what begins or ends like a path has to exist; anything else is
@@ -58,6 +61,8 @@ def load(reference: str, *, timeout: float, policy: UrlPolicy) -> Document:
         reference: what the person wrote.
         timeout: seconds for a whole fetch.
         policy: which URLs may be fetched.
+        cache: where the card may be already, None for nowhere.
+        refresh: whether the server is asked all the same.
 
     Raises:
         CommandError: there is no document to be had.
@@ -68,7 +73,11 @@ def load(reference: str, *, timeout: float, policy: UrlPolicy) -> Document:
         url = card_url(reference)
     except FetchError as exc:
         raise CommandError(str(exc), ExitCode.USAGE) from exc
-    return _from_url(url, timeout, policy)
+    try:
+        with CardResolver(policy=policy, timeout=timeout, connect_timeout=min(timeout, 5.0), cache=cache) as resolver:
+            return _from_url(resolver, url, refresh) if cache is not None else _fetched(resolver, url)
+    except FetchError as exc:
+        raise fetch_failure(exc) from exc
 
 
 def is_path(reference: str) -> bool:
@@ -131,13 +140,18 @@ def _exists(reference: str) -> bool:
         return False
 
 
-def _from_url(url: str, timeout: float, policy: UrlPolicy) -> Document:
+def _from_url(resolver: CardResolver, url: str, refresh: bool) -> Document:
     try:
-        with CardResolver(policy=policy, timeout=timeout, connect_timeout=min(timeout, 5.0)) as resolver:
-            found = resolver.fetch(url)
-    except FetchError as exc:
-        raise fetch_failure(exc) from exc
-    return Document(found.body, found.url, found.url)
+        found = resolver.resolve(url, strict=False, refresh=refresh)
+    except CardError:
+        # It is no card at all; what it is instead is told from its bytes.
+        return _fetched(resolver, url)
+    return Document(found.data, found.url, found.url)
+
+
+def _fetched(resolver: CardResolver, url: str) -> Document:
+    document = resolver.fetch(url)
+    return Document(document.body, document.url, document.url)
 
 
 def fetch_failure(exc: FetchError) -> CommandError:

@@ -19,6 +19,7 @@ from a2a_discovery.cli.common import (
     url_policy,
 )
 from a2a_discovery.cli.credentials import Given, read_credentials, read_service_params, secret_params
+from a2a_discovery.cli.kept import NoCache, Refresh
 from a2a_discovery.policy import UrlPolicy
 
 FETCH_TIMEOUT: Final = 15.0
@@ -126,6 +127,8 @@ class CallOptions:
     same_origin: SameOrigin = False
     allow_host: AllowHosts = None
     deny_private: DenyPrivate = False
+    no_cache: NoCache = False
+    refresh: Refresh = False
     output: OutputOption = Output.text
 
     @cached_property

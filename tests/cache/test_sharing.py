@@ -14,6 +14,7 @@ import pytest
 from a2a_discovery import CardError, CardResolver, FetchError, SignatureError, UrlPolicy
 from a2a_discovery.cache import CardCache
 from tests.cache.common import Clock, Site, Visitor, named, visiting
+from tests.lookup import LOOPBACK, looked_up
 from tests.resolver.common import redirect
 from tests.servers import Exchange, Server, World
 from tests.signatures.common import EC, OTHER, document, jwks, public, signed
@@ -162,6 +163,16 @@ async def test_signed_cards_are_checked_for_each_who_asks(world: World) -> None:
     assert len(server.seen) == 3
 
 
+async def test_resolvers_that_come_and_go_leave_little(world: World) -> None:
+    cache = CardCache()
+    with Server(lambda exchange: exchange.answer(200, orjson.dumps(signed()), FRESH)) as server:
+        for _ in range(20):
+            async with world.resolver(cache=cache, signatures="require", keys=jwks(public(EC))) as resolver:
+                await resolver.resolve(server.url)
+        (place,) = cache._kept
+        assert len(cache.at(place)[0].readings) == 16 and len(server.seen) == 1
+
+
 async def test_a_card_that_is_not_signed_is_never_kept_where_it_has_to_be(world: World) -> None:
     cache = CardCache()
     with Server(lambda exchange: exchange.answer(200, orjson.dumps(document()), FRESH)) as server:
@@ -172,10 +183,11 @@ async def test_a_card_that_is_not_signed_is_never_kept_where_it_has_to_be(world:
     assert len(cache) == 0 and len(server.seen) == 2
 
 
-async def test_private_addresses_are_no_ones_who_denies_them(world: World) -> None:
+async def test_private_addresses_are_no_ones_who_denies_them(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up(monkeypatch, [LOOPBACK])
     cache = CardCache()
     with Server(by_header("x")) as server:
-        url = f"http://localhost:{server.port}"
+        url = f"http://agent.test:{server.port}"
         async with world.resolver(cache=cache) as resolver:
             await resolver.resolve(url)
         async with world.resolver(cache=cache, policy=UrlPolicy(deny_private=True)) as careful:
