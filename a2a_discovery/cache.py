@@ -176,7 +176,7 @@ class CardCache:
 
     def add(self, place: Place, cards: Iterable[KeptCard]) -> None:
         """Keep those of ``cards`` that are newer than what is kept in their place."""
-        for card in sorted(cards, key=lambda card: card.born):
+        for card in cards:
             if all(other.born < card.born for other in self.at(place) if other.variant == card.variant):
                 self.keep(place, card)
 

@@ -44,7 +44,6 @@ class CachedCards:
         read: reads and checks cards.
         profile: stands for what ``read`` checks.
         deny_private: whether only public addresses are asked.
-        max_bytes: the largest card.
 
     Raises:
         TypeError: the storage is none, or one for the other kind of code.
@@ -59,7 +58,6 @@ class CachedCards:
         profile: Profile,
         *,
         deny_private: bool,
-        max_bytes: int,
     ) -> None:
         self._cache = cache if isinstance(cache, CardCache) else CardCache(cache)
         self._store = None if self._cache.storage is None else CardStore(self._cache.storage, self._cache)
@@ -68,7 +66,6 @@ class CachedCards:
         self._read = read
         self._profile = profile
         self._deny_private = deny_private
-        self._max_bytes = max_bytes
         self._background = AsyncBackground()
         self.clock = self._cache.clock
         # The client's own headers and cookies may change from one call to the next.
@@ -152,7 +149,6 @@ class CachedCards:
             self._place,
             refresh=refresh,
             revalidate=revalidate,
-            max_bytes=self._max_bytes,
         )
 
     def _place(self, url: str, headers: Mapping[str, str]) -> Place:

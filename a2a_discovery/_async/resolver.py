@@ -93,7 +93,7 @@ class CardResolver:
 
             profile = UNSIGNED if self._keys is None else Profile()
             self._cached = CachedCards(
-                cache, self._fetcher, client, self.read, profile, deny_private=policy.deny_private, max_bytes=max_bytes
+                cache, self._fetcher, client, self.read, profile, deny_private=policy.deny_private
             )
             self.clock = self._cached.clock
 

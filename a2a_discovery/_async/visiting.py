@@ -40,7 +40,6 @@ class CacheVisit:
         place: gives the place of a request to a URL with header fields.
         refresh: whether the server is asked, however fresh a card is.
         revalidate: whether it is asked, however usable a stale card is.
-        max_bytes: the largest card.
 
     Attributes:
         hit: the card in the cache that answers.
@@ -57,7 +56,6 @@ class CacheVisit:
         *,
         refresh: bool,
         revalidate: bool,
-        max_bytes: int,
     ) -> None:
         self._cache = cache
         self._store = store
@@ -66,7 +64,6 @@ class CacheVisit:
         self._place_of = place
         self._refresh = refresh
         self._revalidate = revalidate
-        self._max_bytes = max_bytes
         self._place: Place | None = None
         self._plan: Plan | None = None
         self._known = True
@@ -144,7 +141,7 @@ class CacheVisit:
         request = hishel.Request("GET", place.url, fields)
         plan = self._cache.plan(request, await self._fit(self._cache.at(place)))
         if plan.hit is None and self._store is not None and place.may_be_stored:
-            self._cache.add(place, await self._store.load(place, self._max_bytes))
+            self._cache.add(place, await self._store.load(place))
             plan = self._cache.plan(request, await self._fit(self._cache.at(place)))
         return plan
 

@@ -39,14 +39,12 @@ class CardStore:
         self._storage = storage
         self._cache = cache
 
-    def load(self, place: Place, largest: int) -> list[KeptCard]:
-        """The cards at ``place`` that have at most ``largest`` bytes."""
+    def load(self, place: Place) -> list[KeptCard]:
+        """The cards at ``place``."""
         found = []
         try:
             for entry in self._storage.get_entries(place.storage_key):
-                card = self._card(entry, place, largest)
-                if card is not None:
-                    found.append(card)
+                found.append(self._card(entry, place))  # noqa: PERF401 - what was read before a failure counts
         except Exception as exc:
             _failed(exc)
         return found
@@ -79,14 +77,12 @@ class CardStore:
         except Exception as exc:
             _failed(exc)
 
-    def _card(self, entry: hishel.Entry, place: Place, largest: int) -> KeptCard | None:
+    def _card(self, entry: hishel.Entry, place: Place) -> KeptCard:
         headers = dict(entry.response.headers)
         moment = float(headers.pop(_BORN))
         body = bytearray()
         for chunk in entry.response.stream:  # type: ignore[union-attr]
             body += chunk
-            if len(body) > largest:
-                return None
         return self._cache.restored(entry.id, entry.request, place, headers, bytes(body), moment)
 
 

@@ -159,6 +159,15 @@ async def test_a_callers_card_stays_in_memory(
     assert all(b"s3cret" not in file.read_bytes() for file in tmp_path.iterdir())
 
 
+async def test_a_caller_is_not_answered_with_what_anybody_gets(world: World, storage: Any) -> None:
+    clock = Clock()
+    with Server(Site(clock, FRESH)) as server:
+        async with Process(world, storage, server, clock) as process:
+            await process.get()
+        async with Process(world, storage, server, clock, headers={"Authorization": "Bearer s3cret"}) as process:
+            assert (await process.get())[0] == "network"
+
+
 async def test_a_query_may_be_a_secret_too(world: World, storage: Any, tmp_path: Path) -> None:
     clock = Clock()
     with Server(Site(clock, FRESH, "Set-Cookie: id=s3cret")) as server:
