@@ -216,9 +216,9 @@ async def _entry(resolver: CardResolver, item: Item) -> CatalogEntry:
             raise doubled_in_card(item.repeated[0])
         data = item.data if item.path is None else file_data(item.path)
         card, verification = await resolver.read(data, url=item.trail[-1] if item.trail else None)
-    elif item.url is not None and card_url(item.url) != item.url:
-        # To resolve such a URL is to look for the card below it.
-        document = await resolver.fetch(item.url, named_by=item.named_by)
+    elif item.url is not None and item.named_by is None and card_url(item.url) != item.url:
+        # To resolve such a URL, which counts as the caller's own, is to look for the card below it.
+        document = await resolver.fetch(item.url)
         url = document.url
         card, verification = await resolver.read(document.body, url=url)
     else:

@@ -21,6 +21,7 @@ from a2a_discovery._response import FIRST_BYTES, BodyError, BodyReader, Response
 from a2a_discovery.errors import FetchError
 from a2a_discovery.fetched import FetchedDocument, ResolvedCard
 from a2a_discovery.policy import UrlPolicy
+from a2a_discovery.reference import card_url
 from a2a_discovery.types import AgentCard
 from a2a_discovery.verification import Verification
 
@@ -109,6 +110,10 @@ class Fetcher:
     def chain(self, url: str, named_by: str | None = None) -> RedirectChain:
         """Where a fetch of ``url`` begins; raises FetchError when it must not be fetched."""
         return RedirectChain(url, self._policy, self._max_redirects, named_by)
+
+    def card_chain(self, reference: str, named_by: str | None) -> RedirectChain:
+        """The same for the card of ``reference``; one that a document names is at the very URL."""
+        return self.chain(card_url(reference) if named_by is None else reference, named_by)
 
     async def fetch(
         self, chain: RedirectChain, visitor: Visitor | None = None, clock: Callable[[], float] = time.time

@@ -19,7 +19,6 @@ from a2a_discovery._kept import KeptCard, Place, Profile, selection
 from a2a_discovery.cache import CardCache, Storage
 from a2a_discovery.errors import A2ADiscoveryError, CardError, FetchError
 from a2a_discovery.fetched import CardSource, FetchedDocument, ResolvedCard
-from a2a_discovery.reference import card_url
 from a2a_discovery.types import AgentCard
 
 _log = logging.getLogger("a2a_discovery")
@@ -100,7 +99,7 @@ class CachedCards:
         return _own(flight.take())
 
     def _go(self, visit: CacheVisit, reference: str, named_by: str | None, *, strict: bool) -> ResolvedCard:
-        chain = self._fetcher.chain(card_url(reference), named_by)
+        chain = self._fetcher.card_chain(reference, named_by)
         requested = str(chain.requested)
         try:
             answer = self._fetcher.fetch(chain, visit, self.clock)
@@ -155,7 +154,7 @@ class CachedCards:
 
     def _find_spot(self, reference: str, named_by: str | None) -> _Spot:
         """Raises FetchError when it must not be fetched."""
-        chain = self._fetcher.chain(card_url(reference), named_by)
+        chain = self._fetcher.card_chain(reference, named_by)
         headers = self._fetcher.request(chain).headers
         return _Spot(self._place(str(chain.requested), headers), selection(headers))
 

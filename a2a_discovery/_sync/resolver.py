@@ -19,7 +19,6 @@ from a2a_discovery.card import parse_card
 from a2a_discovery.errors import CardError, SignatureError
 from a2a_discovery.fetched import FetchedDocument, ResolvedCard
 from a2a_discovery.policy import UrlPolicy
-from a2a_discovery.reference import card_url
 from a2a_discovery.signatures import key_source, verify_card
 from a2a_discovery.types import AgentCard
 from a2a_discovery.verification import SignaturePolicy, Verification, checked_policy
@@ -122,8 +121,9 @@ class CardResolver:
             strict: False also takes a card with problems, as :func:`a2a_discovery.parse_card` does, unless its
                 signature is verified. Then the card is the one that the verified bytes hold.
             refresh: ask the server, however fresh the cached card is (RFC 9111 §5.2.1.4).
-            named_by: the URL of the document that names ``reference``, such as a catalog: it decides whom we trust.
-                At another origin, ``reference`` is held against ``policy`` as a redirect is, and gets no credentials.
+            named_by: the URL of the document that names ``reference``, such as a catalog, which is the card's own URL
+                then. The document decides whom we trust: at another origin, ``reference`` is held against ``policy`` as
+                a redirect is, and gets no credentials.
 
         Raises:
             FetchError: there is no card to be had; FetchTimeoutError when a time limit ran out.
@@ -132,7 +132,7 @@ class CardResolver:
         """
         if self._cached is not None:
             return self._cached.resolve(reference, strict=strict, refresh=refresh, named_by=named_by)
-        answer = self._fetcher.fetch(self._fetcher.chain(card_url(reference), named_by), clock=self.clock)
+        answer = self._fetcher.fetch(self._fetcher.card_chain(reference, named_by), clock=self.clock)
         assert answer is not None
         assert answer.document is not None
         card, verification = self.read(answer.document.body, strict=strict, url=answer.document.url)

@@ -293,8 +293,10 @@ async def test_what_is_named_by_another_document(world: World) -> None:
 
     with Server(answer) as server, Server(answer) as other:
         async with world.resolver(cache=cache, headers={"Authorization": "ann"}) as resolver:
-            assert (await resolver.resolve(server.url, named_by=other.url)).card.name == "nobody"
-            assert (await resolver.resolve(server.url, named_by=server.url)).card.name == "ann"
+            assert (await resolver.resolve(server.card_url, named_by=other.url)).card.name == "nobody"
+            assert (await resolver.resolve(server.card_url, named_by=server.url)).card.name == "ann"
             assert (await resolver.resolve(server.url)).card.name == "ann"
-            assert (await resolver.resolve(server.url, named_by=other.url)).card.name == "nobody"
-    assert len(server.seen) == 2
+            assert (await resolver.resolve(server.card_url, named_by=other.url)).card.name == "nobody"
+            # What a document names is the card's own URL.
+            assert (await resolver.resolve(server.url, named_by=server.url)).url == server.url
+    assert len(server.seen) == 3
