@@ -44,17 +44,6 @@ def _addresses(found: Iterable[Any]) -> tuple[str, ...]:
     return addresses
 
 
-def async_transport(policy: UrlPolicy, **options: Any) -> httpx.AsyncHTTPTransport | None:
-    """What an own client sends with, made with the same ``options``; None for the usual."""
-    # A proxy of the environment would look names up itself, where nobody sees what it finds.
-    return httpx.AsyncHTTPTransport(**options) if policy.deny_private else None
-
-
-def sync_transport(policy: UrlPolicy, **options: Any) -> httpx.HTTPTransport | None:
-    """What an own client sends with, made with the same ``options``; None for the usual."""
-    return httpx.HTTPTransport(**options) if policy.deny_private else None
-
-
 class _Guard:
     """Looks at the connection of one exchange, as the ``trace`` extension of httpcore tells of it.
 

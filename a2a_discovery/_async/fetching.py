@@ -7,15 +7,15 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Protocol
 
 import httpx
 
+from a2a_discovery._clients import async_client
 from a2a_discovery._deadline import AsyncAlarm, AsyncDeadline, TimeLimitError
 from a2a_discovery._fetch_errors import connection_error, status_error, timeout_error, web_page_error
 from a2a_discovery._freshness import Freshness, born
-from a2a_discovery._guard import AsyncGuard, async_transport
+from a2a_discovery._guard import AsyncGuard
 from a2a_discovery._redirects import RedirectChain
 from a2a_discovery._response import FIRST_BYTES, BodyError, BodyReader, ResponseHead
 from a2a_discovery.errors import FetchError
@@ -92,7 +92,8 @@ class Fetcher:
         max_redirects: int,
     ) -> None:
         self.own_client = client is None
-        self._client = client or _new_client(policy)
+        # Without kept connections each fetch sees its connection open, which the deadline needs.
+        self._client = client or async_client(policy, limits=httpx.Limits(max_keepalive_connections=0))
         self._headers = headers
         self._policy = policy
         self._max_bytes = max_bytes
@@ -248,14 +249,3 @@ class Fetcher:
         async for chunk in response.aiter_raw():
             deadline.check()
             reader.feed(chunk)
-
-
-def _new_client(policy: UrlPolicy) -> httpx.AsyncClient:
-    # Without kept connections each fetch sees its connection open, which the deadline needs; without a jar no server
-    # is recognised again.
-    limits = httpx.Limits(max_keepalive_connections=0)
-    return httpx.AsyncClient(
-        limits=limits,
-        transport=async_transport(policy, limits=limits),
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-    )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 import time
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Final
 
 import httpx
 
 from a2a_discovery._async.bodies import read_body
 from a2a_discovery._async.resolver import CardResolver
+from a2a_discovery._clients import async_client
 from a2a_discovery._deadline import AsyncAlarm, AsyncDeadline, AsyncSlots, TimeLimitError, async_sleep, async_world
 from a2a_discovery._fetch_errors import failure_message
 from a2a_discovery._grants import (
@@ -23,7 +23,7 @@ from a2a_discovery._grants import (
     read_token,
     token_form,
 )
-from a2a_discovery._guard import AsyncGuard, async_transport
+from a2a_discovery._guard import AsyncGuard
 from a2a_discovery._response import BodyError
 from a2a_discovery._tokens import Token, TokenCache
 from a2a_discovery.errors import FetchError, TokenError
@@ -122,11 +122,7 @@ class TokenSource:
         url = parse_url(form.url)
         try:
             self._policy.check(url)
-            jar = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
-            async with (
-                AsyncDeadline(_TIMEOUT, self._alarm) as deadline,
-                httpx.AsyncClient(cookies=jar, transport=async_transport(self._policy)) as client,
-            ):
+            async with AsyncDeadline(_TIMEOUT, self._alarm) as deadline, async_client(self._policy) as client:
                 return await self._exchange(client, url, form, deadline)
         except UrlRefusedError as exc:
             raise _error(url, f"it must not be called: {exc}") from exc

@@ -6,14 +6,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from threading import Lock
 from typing import Any
 
 import httpx
 
 from a2a_discovery._sync.http import HttpTransport
-from a2a_discovery._guard import sync_transport
+from a2a_discovery._clients import sync_client
 from a2a_discovery._requirements import Destination
 from a2a_discovery.errors import MissingExtraError, NoSupportedInterfaceError, TransportError
 from a2a_discovery.extensions import HEADER, declared
@@ -143,18 +142,12 @@ class Connections:
 
     def _client(self, certificate: ClientCertificate | None) -> httpx.Client:
         if certificate not in self._clients:
-            context = httpx.create_ssl_context()
-            if certificate is not None:
-                certificate.load_into(context)
             # Streams stay open for long, and must not keep other calls from being made.
-            limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
-            self._clients[certificate] = httpx.Client(
-                verify=context,
-                # Without a jar no server is recognised again by what another one set.
-                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-                limits=limits,
-                transport=sync_transport(self._policy, limits=limits, verify=context),
-            )
+            options: dict[str, Any] = {"limits": httpx.Limits(max_connections=None, max_keepalive_connections=20)}
+            if certificate is not None:
+                options["verify"] = httpx.create_ssl_context()
+                certificate.load_into(options["verify"])
+            self._clients[certificate] = sync_client(self._policy, **options)
         return self._clients[certificate]
 
 

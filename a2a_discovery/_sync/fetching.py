@@ -8,15 +8,15 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Protocol
 
 import httpx
 
+from a2a_discovery._clients import sync_client
 from a2a_discovery._deadline import SyncAlarm, SyncDeadline, TimeLimitError
 from a2a_discovery._fetch_errors import connection_error, status_error, timeout_error, web_page_error
 from a2a_discovery._freshness import Freshness, born
-from a2a_discovery._guard import SyncGuard, sync_transport
+from a2a_discovery._guard import SyncGuard
 from a2a_discovery._redirects import RedirectChain
 from a2a_discovery._response import FIRST_BYTES, BodyError, BodyReader, ResponseHead
 from a2a_discovery.errors import FetchError
@@ -93,7 +93,8 @@ class Fetcher:
         max_redirects: int,
     ) -> None:
         self.own_client = client is None
-        self._client = client or _new_client(policy)
+        # Without kept connections each fetch sees its connection open, which the deadline needs.
+        self._client = client or sync_client(policy, limits=httpx.Limits(max_keepalive_connections=0))
         self._headers = headers
         self._policy = policy
         self._max_bytes = max_bytes
@@ -249,14 +250,3 @@ class Fetcher:
         for chunk in response.iter_raw():
             deadline.check()
             reader.feed(chunk)
-
-
-def _new_client(policy: UrlPolicy) -> httpx.Client:
-    # Without kept connections each fetch sees its connection open, which the deadline needs; without a jar no server
-    # is recognised again.
-    limits = httpx.Limits(max_keepalive_connections=0)
-    return httpx.Client(
-        limits=limits,
-        transport=sync_transport(policy, limits=limits),
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-    )

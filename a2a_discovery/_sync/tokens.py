@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import inspect
 import time
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Final
 
 import httpx
 
 from a2a_discovery._sync.bodies import read_body
 from a2a_discovery._sync.resolver import CardResolver
+from a2a_discovery._clients import sync_client
 from a2a_discovery._deadline import SyncAlarm, SyncDeadline, SyncSlots, TimeLimitError, sync_sleep, sync_world
 from a2a_discovery._fetch_errors import failure_message
 from a2a_discovery._grants import (
@@ -24,7 +24,7 @@ from a2a_discovery._grants import (
     read_token,
     token_form,
 )
-from a2a_discovery._guard import SyncGuard, sync_transport
+from a2a_discovery._guard import SyncGuard
 from a2a_discovery._response import BodyError
 from a2a_discovery._tokens import Token, TokenCache
 from a2a_discovery.errors import FetchError, TokenError
@@ -123,11 +123,7 @@ class TokenSource:
         url = parse_url(form.url)
         try:
             self._policy.check(url)
-            jar = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
-            with (
-                SyncDeadline(_TIMEOUT, self._alarm) as deadline,
-                httpx.Client(cookies=jar, transport=sync_transport(self._policy)) as client,
-            ):
+            with SyncDeadline(_TIMEOUT, self._alarm) as deadline, sync_client(self._policy) as client:
                 return self._exchange(client, url, form, deadline)
         except UrlRefusedError as exc:
             raise _error(url, f"it must not be called: {exc}") from exc

@@ -8,12 +8,12 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Final
 
 import httpx
 
-from a2a_discovery._guard import AsyncGuard, async_transport
+from a2a_discovery._clients import async_client
+from a2a_discovery._guard import AsyncGuard
 from a2a_discovery.bindings.rest import MEDIA_TYPE
 from a2a_discovery.policy import UrlPolicy, UrlRefusedError, parse_url
 from a2a_discovery.push import TOKEN_HEADER
@@ -223,12 +223,7 @@ def _place(config: TaskPushNotificationConfig) -> str:
 
 
 def _new_client(policy: UrlPolicy) -> httpx.AsyncClient:
-    # So many connections as there are receivers: one that is slow must not hold up another. Without a jar no receiver
-    # is told what another one set.
+    # So many connections as there are receivers: one that is slow must not hold up another. Each try has a limit as a
+    # whole.
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
-    return httpx.AsyncClient(
-        timeout=None,  # noqa: S113 - each try has a limit as a whole
-        limits=limits,
-        transport=async_transport(policy, limits=limits),
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-    )
+    return async_client(policy, timeout=None, limits=limits)
