@@ -85,11 +85,13 @@ class Demands:
     store: CredentialStore
     card_url: Url | None
 
-    def proofs(self, destination: Destination, skill: str | None) -> tuple[Proof, ...]:
+    def proofs(self, destination: Destination, skill: str | None, *, anonymous: bool = True) -> tuple[Proof, ...]:
         """What the first alternative that can be met adds to a call.
 
         Where the card states no requirement at all, the credentials for the first scheme that it declares, and for
-        which there are some, go along all the same: a card of an older form states them elsewhere.
+        which there are some, go along all the same: a card of an older form states them elsewhere. Where a call must
+        not be ``anonymous`` but the card's requirements would let it, each scheme that the card declares is one more
+        alternative.
 
         Raises:
             CredentialsRequiredError: no alternative can be met.
@@ -97,12 +99,12 @@ class Demands:
         """
         alternatives = list(islice(self._alternatives(skill), _MAX_ALTERNATIVES))
         unmet = []
-        for schemes in alternatives or self._offered():
+        for schemes in (alternatives or self._offered()) if anonymous else self._identifying(alternatives):
             proofs, missing = self._meet(schemes, destination)
             if not missing:
                 return proofs
             unmet.append(Unmet(tuple(schemes), missing))
-        if not alternatives:
+        if anonymous and not alternatives:
             return ()
         raise CredentialsRequiredError(unmet)
 
@@ -121,6 +123,13 @@ class Demands:
 
     def _offered(self) -> list[dict[str, tuple[str, ...]]]:
         return [{name: ()} for name in sorted(self.card.security_schemes) if self.store.of(name)]
+
+    def _identifying(self, alternatives: list[dict[str, tuple[str, ...]]]) -> list[dict[str, tuple[str, ...]]]:
+        named = [schemes for schemes in alternatives if schemes]
+        if not alternatives or len(named) < len(alternatives):
+            known = {tuple(schemes) for schemes in named}
+            named += ({name: ()} for name in sorted(self.card.security_schemes) if (name,) not in known)
+        return named[:_MAX_ALTERNATIVES]
 
     def _meet(
         self, schemes: Mapping[str, tuple[str, ...]], destination: Destination

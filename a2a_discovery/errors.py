@@ -175,7 +175,8 @@ class CredentialsRequiredError(A2ADiscoveryError):
     """The card demands credentials, and no alternative of its requirements can be met (§7); nothing was sent.
 
     Attributes:
-        alternatives: each alternative of the card, in its order, and what is missing for it.
+        alternatives: each alternative of the card, in its order, and what is missing for it. For the extended card they
+            are the schemes that the card declares, where its requirements demand none.
     """
 
     def __init__(self, alternatives: Sequence[Unmet]) -> None:
@@ -183,6 +184,8 @@ class CredentialsRequiredError(A2ADiscoveryError):
         super().__init__(self.alternatives)
 
     def __str__(self) -> str:
+        if not self.alternatives:
+            return "the agent demands credentials (§3.1.11), and its card declares no scheme for them"
         lines = ["the agent demands credentials, and none of its alternatives can be met:"]
         for unmet in self.alternatives[:_SHOWN]:
             lines.append(f"  {' and '.join(unmet.schemes) or 'no credentials'}")

@@ -58,6 +58,8 @@ class ResolvedCard(Picklable):
             (RFC 5861).
         age: seconds since the card was made or revalidated at its origin (RFC 9111 §4.2.3).
         revalidate_at: when its lifetime ends (RFC 9111 §4.2), in UTC; None when that is not known.
+        named_by: the URL of the catalog that named ``requested_url``, which decides whom we trust; None for one of the
+            caller's own.
     """
 
     card: AgentCard
@@ -70,6 +72,7 @@ class ResolvedCard(Picklable):
     source: CardSource = "network"
     age: float = 0.0
     revalidate_at: datetime | None = None
+    named_by: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "headers", frozen(self.headers))

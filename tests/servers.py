@@ -111,13 +111,19 @@ class Server:
     """
 
     def __init__(
-        self, handler: Handler, *, tls: ssl.SSLContext | None = None, keep_alive: bool = False, raw: bool = False
+        self,
+        handler: Handler,
+        *,
+        tls: ssl.SSLContext | None = None,
+        keep_alive: bool = False,
+        raw: bool = False,
+        port: int = 0,
     ) -> None:
         self._handler = handler
         self._tls = tls
         self._keep_alive = keep_alive
         self._raw = raw
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(("127.0.0.1", port))
         self.port = self._listener.getsockname()[1]
         self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
         self.card_url = f"{self.url}/.well-known/agent-card.json"
@@ -221,6 +227,10 @@ class _Blocking:
         with self._resolver as entered:
             assert entered is self._resolver
 
+    @property
+    def blocking(self) -> sync_resolver.CardResolver:
+        return self._resolver
+
     async def resolve(self, reference: str, **options: Any) -> ResolvedCard:
         return self._resolver.resolve(reference, **options)
 
@@ -252,7 +262,11 @@ class _BlockingAgent:
 
 
 _STREAMS = {"send_streaming_message", "subscribe_to_task"}
-_CALLS = {name for name in vars(AsyncOperations) if not name.startswith("_")} - _STREAMS | {"wait"}
+_CALLS = {name for name in vars(AsyncOperations) if not name.startswith("_")} - _STREAMS | {
+    "wait",
+    "extended_card",
+    "refresh_card",
+}
 
 
 async def _called(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
@@ -274,6 +288,8 @@ class World:
     def agent(self, *args: Any, **options: Any) -> Any:
         if self.name == "async":
             return async_agent.AsyncAgent(*args, **options)
+        if isinstance(options.get("resolver"), _Blocking):
+            options["resolver"] = options["resolver"].blocking
         return _BlockingAgent(sync_agent.Agent(*args, **options))
 
     @asynccontextmanager

@@ -7,7 +7,9 @@ from typing import assert_type
 
 import a2a_discovery
 from a2a_discovery import (
+    Agent,
     AgentCard,
+    AsyncAgent,
     CardResolver,
     Catalog,
     CatalogEntry,
@@ -42,6 +44,15 @@ async def cataloguing(urls: list[str]) -> None:
     assert_type(results, list[CatalogEntry | CatalogFailure])
     assert_type(a2a_discovery.sync.Catalog.of(results), a2a_discovery.sync.Catalog)
     assert_type(a2a_discovery.sync.Catalog.from_directory("cards"), a2a_discovery.sync.Catalog)
+
+
+async def calling(resolver: CardResolver) -> None:
+    async with AsyncAgent(await resolver.resolve("agent.test"), resolver=resolver) as agent:
+        assert_type(await agent.extended_card(refresh=True), AgentCard)
+        assert_type(await agent.refresh_card(), AgentCard)
+    with a2a_discovery.sync.CardResolver() as blocking, Agent(types.AgentCard(), resolver=blocking) as blocking_agent:
+        assert_type(blocking_agent.extended_card(), AgentCard)
+        assert_type(blocking_agent.refresh_card(), AgentCard)
 
 
 def reading(data: bytes) -> None:

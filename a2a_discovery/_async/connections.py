@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
@@ -25,15 +25,21 @@ _log = logging.getLogger("a2a_discovery")
 
 @dataclass(frozen=True)
 class Connection:
-    """The interface in use: how it was selected, where it is, and its version, Major.Minor."""
+    """What one call goes by: the card, how its interface was selected, where that is, and its version, Major.Minor."""
 
+    card: AgentCard
     selection: Selection
     destination: Destination
     version: str
 
+    @property
+    def url(self) -> str:
+        """The interface's URL, as the card has it."""
+        return self.selection.interface.url
+
 
 class Connections:
-    """Selects the interface, and keeps what makes the calls.
+    """Selects the interface, and keeps what makes the calls; ``current`` is the connection of calls to come.
 
     Args:
         card: the agent's card.
@@ -59,7 +65,6 @@ class Connections:
         connect_timeout: float,
         fallback: bool,
     ) -> None:
-        self._card = card
         self._support = support
         self._policy = policy
         self._given_client = client
@@ -69,9 +74,21 @@ class Connections:
         self._lock = Lock()
         self._unreachable: dict[int, str] = {}
         self._clients: dict[ClientCertificate | None, httpx.AsyncClient] = {}
-        self._transports: dict[tuple[int, ClientCertificate | None], Any] = {}
+        self._transports: dict[tuple[str, str, ClientCertificate | None], Any] = {}
         self._closed = False
-        self.current = self._select()
+        self.use(card)
+
+    def use(self, card: AgentCard) -> None:
+        """Select anew, from a copy of ``card``, for the calls to come; those under way keep what they go over.
+
+        Raises:
+            NoSupportedInterfaceError: no interface of it can be used; all stays as it was.
+        """
+        copy = AgentCard()
+        copy.CopyFrom(card)
+        with self._lock:
+            self.current = self._select(copy, {})
+            self._unreachable = {}
 
     async def aclose(self) -> None:
         """Close the connections; a client or channel that was passed in stays open."""
@@ -88,7 +105,8 @@ class Connections:
 
     def transport(self, connection: Connection, certificate: ClientCertificate | None) -> Any:
         """What makes the calls over ``connection``, presenting ``certificate``; raises TransportError once closed."""
-        key = (connection.selection.index, certificate)
+        # Another card may name the same interface elsewhere in its list.
+        key = (connection.destination.binding, connection.url, certificate)
         transport = self._transports.get(key)
         if transport is None:
             with self._lock:
@@ -108,31 +126,30 @@ class Connections:
             if self.current is connection:
                 self._unreachable[connection.selection.index] = f"it cannot be connected to: {exc.message}"
                 try:
-                    self.current = self._select()
+                    self.current = self._select(connection.card, self._unreachable)
                 except NoSupportedInterfaceError:
                     return False
         _log.debug("interface %d is tried instead", self.current.selection.index)
         return True
 
-    def _select(self) -> Connection:
-        selection = select_interface(self._card, self._support, policy=self._policy, unreachable=self._unreachable)
+    def _select(self, card: AgentCard, unreachable: Mapping[int, str]) -> Connection:
+        selection = select_interface(card, self._support, policy=self._policy, unreachable=unreachable)
         interface = selection.interface
         if interface.protocol_binding == "GRPC":
             _grpc_transport()
         url = interface_address(interface.protocol_binding, interface.url)
         given = (self._channel if interface.protocol_binding == "GRPC" else self._given_client) is not None
         destination = Destination(url, interface.protocol_binding, given)
-        return Connection(selection, destination, major_minor(interface.protocol_version) or "")
+        return Connection(card, selection, destination, major_minor(interface.protocol_version) or "")
 
     def _open(self, connection: Connection, certificate: ClientCertificate | None) -> Any:
-        interface = connection.selection.interface
-        if interface.protocol_binding == "GRPC":
+        if connection.destination.binding == "GRPC":
             return _grpc_transport()(
-                interface.url, self._channel, certificate, policy=self._policy, connect_timeout=self._connect_timeout
+                connection.url, self._channel, certificate, policy=self._policy, connect_timeout=self._connect_timeout
             )
         return HttpTransport(
-            interface.protocol_binding,
-            interface.url,
+            connection.destination.binding,
+            connection.url,
             self._given_client or self._client(certificate),
             own_client=self._given_client is None,
             policy=self._policy,

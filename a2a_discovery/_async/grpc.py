@@ -11,7 +11,7 @@ import grpc
 import httpx
 from google.protobuf.message import Message
 
-from a2a_discovery import _call_errors
+from a2a_discovery import _call_errors, protojson
 from a2a_discovery._channels import END, async_channel, async_close, async_reader
 from a2a_discovery._deadline import AsyncAlarm, AsyncSlots
 from a2a_discovery._gen.operations import OPERATIONS
@@ -19,8 +19,9 @@ from a2a_discovery._guard import async_lookup
 from a2a_discovery._operation import Operation
 from a2a_discovery._watch import AsyncWatch
 from a2a_discovery.bindings import answers
+from a2a_discovery.bindings.answers import CardDocument
 from a2a_discovery.bindings.grpc import STATUS_DETAILS, decode_error, encode_metadata
-from a2a_discovery.errors import A2ADiscoveryError, TransportError
+from a2a_discovery.errors import A2ADiscoveryError, CardError, TransportError
 from a2a_discovery.policy import Url, UrlPolicy, parse_grpc_address
 from a2a_discovery.security import ClientCertificate
 
@@ -117,6 +118,16 @@ class GrpcTransport:
         except Exception as exc:
             raise self._failure(exc) from exc
         return answers.from_wire(operation, data)
+
+    async def card(
+        self, operation: Operation, request: Message, params: Mapping[str, str], timeout: float, query: str = ""
+    ) -> CardDocument:
+        """The same for a card, as JSON."""
+        message = await self.unary(operation, request, params, timeout, query)
+        try:
+            return CardDocument(protojson.to_dict(message))
+        except CardError as exc:
+            return CardDocument(None, exc.problems)
 
     async def stream(
         self,

@@ -19,7 +19,9 @@ from a2a_discovery._response import BodyError, ResponseHead
 from a2a_discovery._service_params import USER_AGENT
 from a2a_discovery._watch import AsyncWatch, async_hang_up
 from a2a_discovery.bindings import faults, sse
+from a2a_discovery.bindings.answers import CardDocument
 from a2a_discovery.bindings.http import JsonRpcWire, Outgoing, RestWire, Wire
+from a2a_discovery.card import MAX_CARD_BYTES
 from a2a_discovery.errors import A2ADiscoveryError, A2AError, InvalidAgentResponseError, TransportError
 from a2a_discovery.policy import UrlPolicy, UrlRefusedError, parse_url
 
@@ -68,6 +70,26 @@ class HttpTransport:
 
         ``query``, encoded, goes along in the URL; it is a secret.
         """
+        outgoing, body = await self._exchange(operation, request, params, timeout, query, MAX_RESPONSE_BYTES)
+        return self._wire.decode(operation, outgoing, body)
+
+    async def card(
+        self, operation: Operation, request: Message, params: Mapping[str, str], timeout: float, query: str = ""
+    ) -> CardDocument:
+        """The same for a card, as it came."""
+        outgoing, body = await self._exchange(operation, request, params, timeout, query, MAX_CARD_BYTES)
+        return self._wire.decode_card(operation, outgoing, body)
+
+    async def _exchange(
+        self,
+        operation: Operation,
+        request: Message,
+        params: Mapping[str, str],
+        timeout: float,
+        query: str,
+        limit: int,
+    ) -> tuple[Outgoing, bytes]:
+        """What was sent, and the body of the answer."""
         outgoing = self._wire.encode(operation, request)
         answered = False
         try:
@@ -80,7 +102,7 @@ class HttpTransport:
                     if guard is not None:
                         await guard.check_answer(response)
                     deadline.watch(response.extensions.get("network_stream"))
-                    head, body = await self._read(response, MAX_RESPONSE_BYTES, deadline)
+                    head, body = await self._read(response, limit, deadline)
                 finally:
                     await response.aclose()
         except TimeLimitError as exc:
@@ -94,12 +116,11 @@ class HttpTransport:
         except Exception as exc:
             # A hostile answer surfaces as whatever httpx and the layers below it did not foresee.
             raise _call_errors.http_error(self._url, exc, answered=answered) from exc
-        if head.status != 200:
-            if 200 < head.status < 300:
-                return self._wire.decode(operation, outgoing, body)
+        if head.status == 200:
+            _check_json(operation, head, body)
+        elif not 200 < head.status < 300:
             raise faults.from_http(head.status, head.headers, body)
-        _check_json(operation, head, body)
-        return self._wire.decode(operation, outgoing, body)
+        return outgoing, body
 
     async def stream(
         self, operation: Operation, request: Message, params: Mapping[str, str], idle: float, query: str = ""

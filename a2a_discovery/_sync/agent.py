@@ -11,31 +11,33 @@ from typing import Any
 
 import httpx
 
-from a2a_discovery import _service_params
 from a2a_discovery._sync.authorizing import Authorizer
 from a2a_discovery._sync.connections import Connection, Connections
+from a2a_discovery._sync.resolver import CardResolver
 from a2a_discovery._sync.streams import resuming
+from a2a_discovery._sync.upkeep import CardUpkeep
 from a2a_discovery._sync.waiting import waited
 from a2a_discovery._authorization import NOTHING, Authorization, is_unauthenticated
 from a2a_discovery._deadline import sync_sleep
 from a2a_discovery._gen.sync_methods import Operations
+from a2a_discovery._gen.operations import OPERATIONS
 from a2a_discovery._grants import Grant
 from a2a_discovery._operation import CallOptions, Operation
+from a2a_discovery._preparing import Preparation
 from a2a_discovery._retry import checked_limits, retry_delay
-from a2a_discovery.bindings import answers, faults
+from a2a_discovery._service_params import checked_params
+from a2a_discovery.bindings import answers
+from a2a_discovery.bindings.answers import CardDocument
 from a2a_discovery.capabilities import refusal
 from a2a_discovery.dataclasses import as_message
 from a2a_discovery.errors import A2AError, CallTimeoutError, TransportError
-from a2a_discovery.extensions import check_required, wanted
+from a2a_discovery.fetched import ResolvedCard
 from a2a_discovery.interfaces import Selection, Support
 from a2a_discovery.policy import UrlPolicy, parse_url
 from a2a_discovery.security import CredentialStore
 from a2a_discovery.sending import as_request
-from a2a_discovery.skills import check_parts
 from a2a_discovery.tasks import Progress
-from a2a_discovery.tenancy import with_tenant
-from a2a_discovery.types import AgentCard, AgentInterface, SendMessageRequest, SubscribeToTaskRequest, Task
-from a2a_discovery.validation import validate
+from a2a_discovery.types import AgentCard, AgentInterface, SubscribeToTaskRequest, Task
 
 _log = logging.getLogger("a2a_discovery")
 
@@ -49,9 +51,11 @@ class Agent(Operations):
     ``A2A-Version``, ``A2A-Extensions`` when there are some, and the tenant of the interface. Tasks may share an agent.
 
     Args:
-        card: the agent's card, or its betterproto dataclass.
+        card: the agent's card, its betterproto dataclass, or what a resolver found, whose lifetime counts then.
         card_url: the URL that the card came from: its origin is what ``policy`` compares with, and where credentials
-            go that name no origins.
+            go that name no origins. By default the URL that a resolver was asked for.
+        resolver: revalidates the card when its lifetime is over; its signature policy holds for the extended card too.
+            It stays open.
         support: what this client speaks; by default what is installed.
         policy: which URLs may be called.
         client: makes the calls over HTTP, with its own headers, cookies and auth, and stays open.
@@ -77,6 +81,7 @@ class Agent(Operations):
         card: Any,
         *,
         card_url: str | None = None,
+        resolver: CardResolver | None = None,
         support: Support | None = None,
         policy: UrlPolicy | None = None,
         client: httpx.Client | None = None,
@@ -92,17 +97,18 @@ class Agent(Operations):
         retries: int = 0,
     ) -> None:
         checked_limits(connect_timeout=connect_timeout, timeout=timeout, idle_timeout=idle_timeout)
+        revalidate_at = None
+        if isinstance(card, ResolvedCard):
+            card_url = card.requested_url if card_url is None else card_url
+            card, revalidate_at = card.card, card.revalidate_at
         policy = (UrlPolicy() if policy is None else policy).within(card_url)
-        self._card = AgentCard()
-        self._card.CopyFrom(as_message(card, AgentCard))
-        self._extensions = tuple(extensions)
-        self._service_params = _service_params.checked_params(service_params or {})
+        self._preparation = Preparation(tuple(extensions), checked_params(service_params or {}))
         self._timeout = timeout
         self._idle_timeout = idle_timeout
         self._strict = strict_responses
         self._retries = retries
         self._connections = Connections(
-            self._card,
+            as_message(card, AgentCard),
             support=support,
             policy=policy,
             client=client,
@@ -110,9 +116,10 @@ class Agent(Operations):
             connect_timeout=connect_timeout,
             fallback=fallback,
         )
+        self._upkeep = CardUpkeep(self._connections, resolver, card_url, revalidate_at)
         self._has_credentials = credentials is not None
         url = None if card_url is None else parse_url(card_url)
-        self._authorizer = Authorizer(self._card, credentials, url, policy, connect_timeout=connect_timeout)
+        self._authorizer = Authorizer(credentials, url, policy, connect_timeout=connect_timeout)
 
     def __enter__(self) -> Agent:
         return self
@@ -129,8 +136,8 @@ class Agent(Operations):
 
     @property
     def card(self) -> AgentCard:
-        """The card; not to be changed."""
-        return self._card
+        """The card in force; not to be changed."""
+        return self._connections.current.card
 
     @property
     def selection(self) -> Selection:
@@ -144,7 +151,49 @@ class Agent(Operations):
 
     def allows(self, operation: str) -> bool:
         """Whether the card allows ``operation``, by its name: ``"SendStreamingMessage"`` (§3.3.4)."""
-        return refusal(self._card, operation) is None
+        return refusal(self.card, operation) is None
+
+    def extended_card(self, *, refresh: bool = False) -> AgentCard:
+        """Ask for the card that the agent shows to those it knows, and go by that from now on (§3.1.11, §13.3).
+
+        The call is never anonymous, whatever the card's requirements allow: it carries a credential for a scheme that
+        the card declares, or what a client, a channel or ``service_params`` bring. The card that comes is checked as
+        one that is fetched, signatures included where there is a ``resolver``. Flags, extensions, demands and the
+        interface are taken from it for all calls that begin later; where credentials go and which URLs are called
+        depends on ``card_url`` as before. It stays until the public card's version changes. Calls at once make one
+        request.
+
+        Args:
+            refresh: ask again, though there is one already.
+
+        Raises:
+            UnsupportedOperationError: the card does not offer one (§3.3.4); ``local``, nothing was sent.
+            CredentialsRequiredError: there is no credential for any scheme; nothing was sent.
+            CardError: the card that came is not valid; its ``.url`` is the interface's.
+            SignatureError: its signatures are not what the resolver demands.
+            NoSupportedInterfaceError: no interface of it can be used.
+            A2AError: the agent answered with an error.
+            TransportError: no answer came.
+
+        Whatever is raised, the card in force stays.
+        """
+        return self._upkeep.extended(self, refresh=refresh)
+
+    def refresh_card(self) -> AgentCard:
+        """Resolve the public card anew, however fresh it is, and return the card in force then.
+
+        A public card of another version takes the place of any card; one of the same version that of another public
+        one. One without an interface that can be used takes no place, with a warning in the log. When the lifetime of
+        the public card is over, the next call does the same by itself, as the resolver's cache allows, and what fails
+        is a warning then; its time comes on top of the call's.
+
+        Raises:
+            ValueError: the agent has no ``resolver``, or no ``card_url``.
+            FetchError: there is no card to be had.
+            CardError: there is one, but it is not valid.
+            SignatureError: its signatures are not what the resolver demands.
+        """
+        return self._upkeep.refresh()
 
     def wait(self, task: Task | str, *, poll_interval: float = 1.0, timeout: float | None = None) -> Task:
         """Wait until a task has ended or waits for the client (§3.1.2), and return it as it is then.
@@ -163,17 +212,32 @@ class Agent(Operations):
         return waited(self, task, poll_interval, timeout, self._timeout)
 
     def _unary(self, operation: Operation, request: Any, options: CallOptions) -> Any:
+        if self._upkeep.is_due:
+            self._upkeep.revalidate()
+        response, _ = self._call(operation, request, options)
+        answers.check(operation, response, strict=self._strict)
+        return response
+
+    def _ask_for_card(self) -> tuple[CardDocument, str]:
+        document, connection = self._call(OPERATIONS["GetExtendedAgentCard"], None, {}, extended=True)
+        return document, connection.url
+
+    def _call(
+        self, operation: Operation, request: Any, options: CallOptions, *, extended: bool = False
+    ) -> tuple[Any, Connection]:
+        """The answer, and what it came over; ``extended``: as a card's document, to a call that is not anonymous."""
         given = as_request(operation, request)
         attempt = 0
         rejected: Mapping[Grant, str] = {}
         while True:
             connection = self._connections.current
             message, params = self._prepare(connection, operation, given, options)
-            auth = self._authorize(connection, options, rejected)
+            auth = self._authorize(connection, options, rejected, anonymous=not extended)
             transport = self._connections.transport(connection, auth.certificate)
+            send = transport.card if extended else transport.unary
             timeout = options.get("timeout", self._timeout)
             try:
-                response = transport.unary(operation, message, auth.under(params), timeout, auth.query)
+                return send(operation, message, auth.under(params), timeout, auth.query), connection
             except (TransportError, A2AError) as exc:
                 if auth.tokens and not rejected and is_unauthenticated(exc):
                     rejected = auth.tokens
@@ -187,9 +251,6 @@ class Agent(Operations):
                 if delay is None:
                     raise
                 sync_sleep(delay)
-            else:
-                answers.check(operation, response, strict=self._strict)
-                return response
 
     def _stream(self, operation: Operation, request: Any, resume: bool, options: CallOptions) -> Generator[Any, None]:
         progress = Progress()
@@ -200,6 +261,8 @@ class Agent(Operations):
         self, operation: Operation, request: Any, progress: Progress, options: CallOptions
     ) -> Generator[Any, None]:
         """The events of one stream, and StreamInterruptedError where it ends before its task does (§3.1.2, §11.7)."""
+        if self._upkeep.is_due:
+            self._upkeep.revalidate()
         given = as_request(operation, request)
         if isinstance(given, SubscribeToTaskRequest):
             progress.task_id = given.id
@@ -230,47 +293,30 @@ class Agent(Operations):
                     return
                 if progress.events == 0 or isinstance(exc, CallTimeoutError):
                     raise
-                raise progress.interruption(exc.message, self.interface.url) from exc
+                raise progress.interruption(exc.message, connection.url) from exc
             if not progress.settled:
-                raise progress.interruption("it was closed", self.interface.url)
+                raise progress.interruption("it was closed", connection.url)
             return
 
     def _prepare(
         self, connection: Connection, operation: Operation, given: Any, options: CallOptions
     ) -> tuple[Any, dict[str, str]]:
-        """The request to send and its service parameters; or the error that the agent would answer."""
-        if "timeout" in options:
-            checked_limits(timeout=options["timeout"])
-        error = refusal(self._card, operation.name, given)
-        if error is not None:
-            raise error
-        params = [self._service_params]
-        if "service_params" in options:
-            params.append(_service_params.checked_params(options["service_params"]))
-        extensions = self._declared(params, options)
-        check_required(self._card, extensions, local=True)
-        request = with_tenant(given, connection.selection.interface)
-        if problems := validate(request):
-            refused = faults.invalid_params(problems)
-            refused.local = True
-            raise refused
-        if (
-            options.get("check_parts")
-            and isinstance(request, SendMessageRequest)
-            and (problems := check_parts(self._card, request, options.get("skill")))
-        ):
-            raise faults.content_type_not_supported(problems, local=True)
-        return request, _service_params.merged(connection.version, extensions, *params)
-
-    def _declared(self, params: list[dict[str, str]], options: CallOptions) -> tuple[str, ...]:
-        by_caller = _service_params.callers_extensions(*params)
-        by_caller += tuple(self._connections.declared_by_client)
-        return tuple(
-            dict.fromkeys((*by_caller, *wanted(self._card, (*self._extensions, *options.get("extensions", ())))))
+        return self._preparation.prepare(
+            operation,
+            given,
+            options,
+            card=connection.card,
+            interface=connection.selection.interface,
+            version=connection.version,
+            by_client=self._connections.declared_by_client,
         )
 
-    def _authorize(self, connection: Connection, options: CallOptions, rejected: Mapping[Grant, str]) -> Authorization:
-        brought = connection.destination.given or self._service_params or options.get("service_params")
+    def _authorize(
+        self, connection: Connection, options: CallOptions, rejected: Mapping[Grant, str], *, anonymous: bool = True
+    ) -> Authorization:
+        brought = connection.destination.given or self._preparation.service_params or options.get("service_params")
         if brought and not self._has_credentials:
             return NOTHING
-        return self._authorizer.authorize(connection.destination, options.get("skill"), rejected)
+        return self._authorizer.authorize(
+            connection.card, connection.destination, options.get("skill"), rejected, anonymous=anonymous
+        )

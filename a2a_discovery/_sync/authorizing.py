@@ -15,10 +15,9 @@ from a2a_discovery.types import AgentCard
 
 
 class Authorizer:
-    """Meets the demands of one card.
+    """Meets the demands of a card.
 
     Args:
-        card: the card.
         store: the client's credentials, None when it has none.
         card_url: where the card came from, None when that is not known.
         policy: which URLs of authorization servers may be called.
@@ -27,31 +26,47 @@ class Authorizer:
 
     def __init__(
         self,
-        card: AgentCard,
         store: CredentialStore | None,
         card_url: Url | None,
         policy: UrlPolicy,
         *,
         connect_timeout: float,
     ) -> None:
-        self._demands = Demands(card, store or CredentialStore(), card_url)
-        self._tokens = TokenSource(self._demands.store.tokens, policy, connect_timeout=connect_timeout)
-        self._anonymous = store is None and not card.security_requirements
+        self._has_store = store is not None
+        self._store = store or CredentialStore()
+        self._card_url = card_url
+        self._tokens = TokenSource(self._store.tokens, policy, connect_timeout=connect_timeout)
 
     def close(self) -> None:
         """End what runs in the background."""
         self._tokens.close()
 
-    def authorize(self, destination: Destination, skill: str | None, rejected: Mapping[Grant, str]) -> Authorization:
+    def authorize(
+        self,
+        card: AgentCard,
+        destination: Destination,
+        skill: str | None,
+        rejected: Mapping[Grant, str],
+        *,
+        anonymous: bool = True,
+    ) -> Authorization:
         """What goes along with a call to ``destination``, with other tokens than the ``rejected`` ones.
+
+        Args:
+            card: the card that demands it.
+            destination: where the call goes.
+            skill: the id of the skill whose own demands count too.
+            rejected: the tokens that the agent did not take.
+            anonymous: whether a call without credentials will do, where the card is content with that.
 
         Raises:
             CredentialsRequiredError: no alternative of the card's can be met.
             TokenError: the first one that can be met needs a token, and there is none to be had.
         """
-        if self._anonymous and skill is None:
+        if anonymous and not self._has_store and skill is None and not card.security_requirements:
             return NOTHING
-        proofs = self._demands.proofs(destination, skill)
+        demands = Demands(card, self._store, self._card_url)
+        proofs = demands.proofs(destination, skill, anonymous=anonymous)
         tokens = {}
         for proof in proofs:
             if isinstance(proof.value, Grant):

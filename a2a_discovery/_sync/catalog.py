@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self
@@ -16,10 +17,10 @@ from a2a_discovery._concurrency import Progress, sync_each, sync_turn
 from a2a_discovery._listing import LIST, Item, decode, doubled_in_card, read_list, references
 from a2a_discovery.catalog import BaseCatalog, CatalogEntry, CatalogFailure
 from a2a_discovery.errors import A2ADiscoveryError
+from a2a_discovery.fetched import ResolvedCard
 from a2a_discovery.interfaces import Support, select_interface
 from a2a_discovery.policy import UrlPolicy, UrlRefusedError, parse_url
 from a2a_discovery.reference import card_url, catalog_url
-from a2a_discovery.types import AgentCard
 
 MAX_DEPTH: Final = 3
 _MOST_TRIED: Final = 32
@@ -153,7 +154,7 @@ def read_reference(resolver: CardResolver, reference: str) -> CatalogEntry | Cat
 
 def card_in_catalog(
     resolver: CardResolver, reference: str, support: Support | None, policy: UrlPolicy | None
-) -> AgentCard | None:
+) -> ResolvedCard | None:
     """The first card of a host's AI catalog that is valid and has an interface that can be used; None without one.
 
     None also where ``reference`` is a card's own URL. Of a long catalog the first cards are tried alone.
@@ -168,12 +169,30 @@ def card_in_catalog(
     policy = (policy or UrlPolicy()).within(own)
     for item in items[:_MOST_TRIED]:
         try:
-            card = (_entry(resolver, item)).card
-            select_interface(card, support, policy=policy)
+            found = _resolved(resolver, item)
+            select_interface(found.card, support, policy=policy)
         except A2ADiscoveryError:
             continue
-        return card
+        return found
     return None
+
+
+def _resolved(resolver: CardResolver, item: Item) -> ResolvedCard:
+    """The card that an item of a catalog names; an inline one is where its catalog is, which is no card by itself."""
+    if item.error is None and item.url is not None:
+        found = resolver.resolve(item.url, named_by=item.named_by)
+        return found.but(named_by=item.named_by)
+    entry = _entry(resolver, item)
+    where = item.trail[-1]
+    return ResolvedCard(
+        card=entry.card,
+        url=where,
+        requested_url=where,
+        data=b"",
+        headers={},
+        verification=entry.verification,
+        named_by=replace(item, url=where).named_by,
+    )
 
 
 @contextmanager

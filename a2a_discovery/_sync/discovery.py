@@ -46,9 +46,11 @@ def discover(
 ) -> Iterator[Agent]:
     """Fetch the card of ``reference``, check it, choose an interface, and give the agent to call (§8.2, §8.3.2).
 
+    The card is revalidated when its lifetime is over, as for ``AsyncAgent``.
+
     Args:
         reference: a host, a base URL or the card's own URL.
-        headers: request headers of the fetch of the card alone, most often credentials.
+        headers: request headers of the fetches of the card alone, most often credentials.
         support: as for ``AsyncAgent``, like all that follow; ``policy`` and ``client`` serve the fetch too.
         policy: which URLs may be called.
         client: makes the requests over HTTP, and stays open.
@@ -63,7 +65,7 @@ def discover(
         strict_responses: whether a missing REQUIRED field in a response is an error.
         fallback: whether the next supported interface is tried where one cannot be connected to.
         retries: how often a call that is safe to repeat is repeated.
-        signatures: whether the card has to be signed, as for ``CardResolver``.
+        signatures: whether the card has to be signed, as for ``CardResolver``, and the extended card too.
         keys: whose signatures count, as for ``CardResolver``.
         cache: keeps the card beyond this agent, as for ``CardResolver``.
         catalog: whether the host's AI catalog (``/.well-known/ai-catalog.json``) is asked first: its first agent, in
@@ -85,31 +87,30 @@ def discover(
         keys=keys,
         cache=cache,
     ) as resolver:
-        card = None
+        found = None
         if catalog:
             # Only where it is asked for is it worth its import.
             from a2a_discovery._sync.catalog import card_in_catalog
 
-            card = card_in_catalog(resolver, reference, support, policy)
-        if card is None:
-            card = (resolver.resolve(reference)).card
-    agent = Agent(
-        card,
-        # Whoever redirected us elsewhere, or named another agent, does not decide whom we trust.
-        card_url=card_url(reference),
-        support=support,
-        policy=policy,
-        client=client,
-        channel=channel,
-        credentials=credentials,
-        extensions=extensions,
-        service_params=service_params,
-        connect_timeout=connect_timeout,
-        timeout=timeout,
-        idle_timeout=idle_timeout,
-        strict_responses=strict_responses,
-        fallback=fallback,
-        retries=retries,
-    )
-    with agent:
-        yield agent
+            found = card_in_catalog(resolver, reference, support, policy)
+        agent = Agent(
+            resolver.resolve(reference) if found is None else found,
+            # Whoever redirected us elsewhere, or named another agent, does not decide whom we trust.
+            card_url=card_url(reference),
+            resolver=resolver,
+            support=support,
+            policy=policy,
+            client=client,
+            channel=channel,
+            credentials=credentials,
+            extensions=extensions,
+            service_params=service_params,
+            connect_timeout=connect_timeout,
+            timeout=timeout,
+            idle_timeout=idle_timeout,
+            strict_responses=strict_responses,
+            fallback=fallback,
+            retries=retries,
+        )
+        with agent:
+            yield agent

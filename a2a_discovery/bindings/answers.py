@@ -3,22 +3,49 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from google.protobuf.message import DecodeError
 
 from a2a_discovery import protojson
+from a2a_discovery._duplicates import Step
 from a2a_discovery._gen.operations import OPERATIONS
 from a2a_discovery._gen.required import COMPLETE
 from a2a_discovery._operation import Operation
+from a2a_discovery.bindings import bodies
 from a2a_discovery.errors import CardError, InvalidAgentResponseError
+from a2a_discovery.problems import Findings, Problem
+from a2a_discovery.types import AgentCard
 from a2a_discovery.validation import validate
 
 _log = logging.getLogger("a2a_discovery")
 
 _COMPLETE = {o.name: COMPLETE.get(o.response.DESCRIPTOR.name) for o in OPERATIONS.values()}
 _NEEDS_PAYLOAD = {o.name: "payload" in o.response.DESCRIPTOR.oneofs_by_name for o in OPERATIONS.values()}
+
+
+@dataclass(frozen=True, slots=True)
+class CardDocument:
+    """A card as it came in an answer: a signature may cover members that no message holds.
+
+    Attributes:
+        value: its JSON object.
+        problems: what is wrong with it that ``value`` does not show.
+    """
+
+    value: Any
+    problems: Sequence[Problem] = ()
+
+    @classmethod
+    def of(cls, value: Any, doubled: Iterable[tuple[Step, ...]]) -> CardDocument:
+        """The card that should be ``value``, in which keys stand twice at the places ``doubled``."""
+        findings = Findings()
+        if not isinstance(value, dict):
+            protojson.diagnose(AgentCard, value, None, findings, need=True)
+        return cls(value, [*bodies.twice(AgentCard.DESCRIPTOR, list(doubled)), *findings.problems])
 
 
 def is_own(message: Any) -> bool:

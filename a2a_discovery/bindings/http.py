@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 
 from a2a_discovery._operation import Operation
 from a2a_discovery.bindings import jsonrpc, rest, sse
+from a2a_discovery.bindings.answers import CardDocument
 
 _JSON = f"{rest.MEDIA_TYPE}, {jsonrpc.MEDIA_TYPE}"
 
@@ -37,6 +38,10 @@ class Wire(Protocol):
         """The message in the body of an answer, or in the data of an event; raises A2AError."""
         ...
 
+    def decode_card(self, operation: Operation, outgoing: Outgoing, body: bytes) -> CardDocument:
+        """The card in the body of an answer, as it came; raises A2AError."""
+        ...
+
     def other_verb(self, operation: Operation, status: int) -> bool:
         """Whether an answer of this status is reason to ask ``again``."""
         ...
@@ -59,6 +64,10 @@ class JsonRpcWire:
     def decode(self, operation: Operation, outgoing: Outgoing, body: bytes) -> Any:
         """The result; its id is checked."""
         return jsonrpc.decode_response(operation, body, outgoing.request_id)
+
+    def decode_card(self, operation: Operation, outgoing: Outgoing, body: bytes) -> CardDocument:
+        """The result; its id is checked."""
+        return jsonrpc.decode_card(operation, body, outgoing.request_id)
 
     def other_verb(self, operation: Operation, status: int) -> bool:  # noqa: ARG002
         """Never: there is one path and one verb."""
@@ -88,6 +97,10 @@ class RestWire:
     def decode(self, operation: Operation, outgoing: Outgoing, body: bytes) -> Any:  # noqa: ARG002
         """The message itself is the body."""
         return rest.decode_response(operation, body)
+
+    def decode_card(self, operation: Operation, outgoing: Outgoing, body: bytes) -> CardDocument:  # noqa: ARG002
+        """The card itself is the body."""
+        return rest.decode_card(operation, body)
 
     def other_verb(self, operation: Operation, status: int) -> bool:
         """A subscription is a GET in the schema, a POST in §5.3, and servers exist that have only one of them."""

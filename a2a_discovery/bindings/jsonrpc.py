@@ -40,6 +40,17 @@ def decode_response(operation: Operation, body: bytes, request_id: str) -> Any:
     Raises:
         A2AError: the error that it holds; InvalidAgentResponseError when it holds neither.
     """
+    return answers.from_json(operation, _decode_envelope(operation, body, request_id)["result"])
+
+
+def decode_card(operation: Operation, body: bytes, request_id: str) -> answers.CardDocument:
+    """The card in the body of an answer; raises as ``decode_response`` does."""
+    document = _decode_envelope(operation, body, request_id)
+    places = [place[1:] for place in bodies.doubled(document, body) if place[0] == "result"]
+    return answers.CardDocument.of(document["result"], places)
+
+
+def _decode_envelope(operation: Operation, body: bytes, request_id: str) -> dict[str, Any]:
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as exc:
@@ -53,7 +64,7 @@ def decode_response(operation: Operation, body: bytes, request_id: str) -> Any:
         raise InvalidAgentResponseError(f"the answer to {operation.name} has the id of another request")
     if "result" not in document:
         raise InvalidAgentResponseError(f"the answer to {operation.name} has neither result nor error")
-    return answers.from_json(operation, document["result"])
+    return document
 
 
 @dataclass(frozen=True, slots=True)

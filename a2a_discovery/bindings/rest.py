@@ -67,13 +67,23 @@ def decode_response(operation: Operation, body: bytes) -> Any:
     """
     if not body.strip() and not answers.is_own(operation.response):
         return operation.response()
+    return answers.from_json(operation, _decode_body(operation, body))
+
+
+def decode_card(operation: Operation, body: bytes) -> answers.CardDocument:
+    """The card in the body of an answer; raises as ``decode_response`` does."""
+    document = _decode_body(operation, body)
+    return answers.CardDocument.of(document, bodies.doubled(document, body))
+
+
+def _decode_body(operation: Operation, body: bytes) -> Any:
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as exc:
         raise InvalidAgentResponseError(f"the answer to {operation.name} is not JSON") from exc
     if (error := faults.error_in(document)) is not None:
         raise faults.from_status(error)
-    return answers.from_json(operation, document)
+    return document
 
 
 @dataclass(frozen=True, slots=True)
