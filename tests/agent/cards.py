@@ -34,6 +34,7 @@ class Host:
             list of these of which each call takes one and the last one stays.
         tokens: the tokens that calls for the extended card are taken with; None for any.
         status: the HTTP status with which the public card comes.
+        cache_control: how long that may be used.
         before_card: called when the public card is to be sent, which is the one of before.
         hold: called before the extended card is answered.
         between: called between the two events of a stream.
@@ -49,6 +50,7 @@ class Host:
         self.extended: Any = self.make(skill="hidden")
         self.tokens: set[str] | None = None
         self.status = 200
+        self.cache_control = f"max-age={LIFE:.0f}"
         self.before_card: Callable[[], object] = bool
         self.hold: Callable[[], object] = bool
         self.between: Callable[[], object] = bool
@@ -111,7 +113,7 @@ class Host:
             self.fetched += 1
             body = protojson.dumps(self.public)
             self.before_card()
-            exchange.answer(self.status, body, JSON, f"Cache-Control: max-age={LIFE:.0f}")
+            exchange.answer(self.status, body, JSON, f"Cache-Control: {self.cache_control}")
             return
         operation = operation_of(exchange)
         answer = self._next(operation.name, exchange.headers)

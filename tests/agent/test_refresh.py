@@ -10,7 +10,8 @@ import anyio
 import pytest
 
 from a2a_discovery import CardError, FetchError
-from tests.agent.cards import LIFE, Host, connected, ticking, warnings
+from a2a_discovery.cache import CardCache
+from tests.agent.cards import LIFE, Clock, Host, connected, store, ticking, warnings
 from tests.agent.common import BINDINGS, GET, HTTP, eventually, interface
 from tests.servers import World
 
@@ -303,3 +304,32 @@ async def test_discover_revalidates_through_its_own_resolver(world: World) -> No
         async with world.discover(host.web.url) as agent:
             host.public = host.make("2")
             assert (await agent.refresh_card()).version == "2" and host.fetched == 2
+
+
+async def test_the_cache_of_the_resolver_decides(world: World) -> None:
+    """What one agent had revalidated, the other one does not ask for again."""
+    clock = Clock()
+    with Host("JSONRPC") as host:
+        async with world.resolver(cache=CardCache(clock=clock)) as resolver:
+            found = await resolver.resolve(host.card_url)
+            async with (
+                world.agent(found, resolver=resolver) as one,
+                world.agent(found, resolver=resolver) as other,
+            ):
+                host.public = host.make("2")
+                clock.now += LIFE
+                await one.get_task(GET)
+                await other.get_task(GET)
+                assert one.card == other.card == host.public and host.fetched == 2
+                host.public = host.make("3")
+                assert (await one.refresh_card()).version == "3" and host.fetched == 3
+
+
+async def test_an_extended_card_is_in_no_cache(world: World) -> None:
+    with Host("JSONRPC") as host:
+        async with world.resolver(cache=CardCache()) as resolver:
+            found = await resolver.resolve(host.card_url)
+            async with world.agent(found, resolver=resolver, credentials=store()) as agent:
+                await agent.extended_card()
+            assert (await resolver.resolve(host.card_url)).card == host.public and host.fetched == 1
+            assert (await resolver.resolve(host.url)).card == host.public

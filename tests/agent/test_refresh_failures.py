@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from a2a_discovery import SignatureError, sign_card
-from tests.agent.cards import LIFE, TOKEN, Host, connected, ticking, warnings
+from a2a_discovery.cache import CardCache
+from tests.agent.cards import LIFE, TOKEN, Clock, Host, connected, ticking, warnings
 from tests.agent.common import BINDINGS, GET
 from tests.servers import World
 from tests.signatures.common import EC, public
@@ -104,3 +105,22 @@ async def test_a_card_that_cannot_be_used_is_passed_over(
             host.public = host.make("2")
             await agent.get_task(GET)
             assert agent.card == host.public
+
+
+async def test_a_card_that_is_stale_is_not_asked_for_with_each_call(world: World) -> None:
+    """The cache may give an old card where the server has none (RFC 5861): that is a failure like any other."""
+    clock = Clock()
+    with Host("JSONRPC") as host:
+        host.cache_control = "max-age=60, stale-if-error=3600"
+        async with world.resolver(cache=CardCache(clock=clock)) as resolver:
+            found = await resolver.resolve(host.card_url)
+            async with world.agent(found, resolver=resolver) as agent:
+                clock.now += LIFE
+                host.status = 503
+                for _ in range(3):
+                    await agent.get_task(GET)
+                assert host.fetched == 2
+                clock.now += 30
+                host.status, host.public = 200, host.make("2")
+                await agent.get_task(GET)
+                assert host.fetched == 3 and agent.card == host.public
