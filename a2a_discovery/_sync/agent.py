@@ -97,10 +97,10 @@ class Agent(Operations):
         retries: int = 0,
     ) -> None:
         checked_limits(connect_timeout=connect_timeout, timeout=timeout, idle_timeout=idle_timeout)
-        revalidate_at = None
-        if isinstance(card, ResolvedCard):
-            card_url = card.requested_url if card_url is None else card_url
-            card, revalidate_at = card.card, card.revalidate_at
+        found = card if isinstance(card, ResolvedCard) else None
+        if found is not None:
+            card = found.card
+            card_url = found.requested_url if card_url is None else card_url
         policy = (UrlPolicy() if policy is None else policy).within(card_url)
         self._preparation = Preparation(tuple(extensions), checked_params(service_params or {}))
         self._timeout = timeout
@@ -116,7 +116,7 @@ class Agent(Operations):
             connect_timeout=connect_timeout,
             fallback=fallback,
         )
-        self._upkeep = CardUpkeep(self._connections, resolver, card_url, revalidate_at)
+        self._upkeep = CardUpkeep(self._connections, resolver, found, card_url)
         self._has_credentials = credentials is not None
         url = None if card_url is None else parse_url(card_url)
         self._authorizer = Authorizer(credentials, url, policy, connect_timeout=connect_timeout)

@@ -36,25 +36,28 @@ class CardUpkeep:
     Args:
         connections: have the card in force.
         resolver: resolves the public card anew; None when nobody does.
-        card_url: where the public card is, None when that is not known.
-        revalidate_at: when the lifetime of the card ends, None when that is not known.
+        found: what a resolver found as the public card, None when it is had from elsewhere.
+        card_url: where the public card came from, None when that is not known.
     """
 
     def __init__(
         self,
         connections: Connections,
         resolver: CardResolver | None,
+        found: ResolvedCard | None,
         card_url: str | None,
-        revalidate_at: datetime | None,
     ) -> None:
         self._connections = connections
         self._resolver = resolver
-        self._card_url = card_url
+        self._reference, self._named_by, self._due = card_url, None, None
+        if found is not None:
+            # It is at the very URL that was asked for; whoever named that decides whom we trust.
+            self._reference, self._named_by = found.requested_url, found.named_by or card_url
+            self._due = _due(found.revalidate_at)
         self._lock = Lock()
         # What the card in force goes back to: this version of the public card, and the extended one if it is that.
         self._version = connections.current.card.version
         self._extended: AgentCard | None = None
-        self._due = _due(revalidate_at)
         self._revalidating = Lock()
         self._begun = count(1)
         self._newest = 0
@@ -66,7 +69,7 @@ class CardUpkeep:
         return (
             self._due is not None
             and self._resolver is not None
-            and self._card_url is not None
+            and self._reference is not None
             and self._resolver.clock() >= self._due
         )
 
@@ -138,10 +141,10 @@ class CardUpkeep:
             raise
 
     def _resolve(self, *, refresh: bool) -> None:
-        if self._resolver is None or self._card_url is None:
+        if self._resolver is None or self._reference is None:
             raise ValueError("to refresh a card, an agent needs a resolver and the card_url that the card came from")
         begun = next(self._begun)
-        found = self._resolver.resolve(self._card_url, refresh=refresh)
+        found = self._resolver.resolve(self._reference, refresh=refresh, named_by=self._named_by)
         with self._lock:
             # An answer that was asked for earlier may come later.
             if begun > self._newest:
@@ -169,7 +172,7 @@ class CardUpkeep:
             self._due = max(self._due, self._resolver.clock() + PAUSE)
 
     def _place(self) -> str:
-        return "" if self._card_url is None else parse_url(self._card_url).without_query()
+        return "" if self._reference is None else parse_url(self._reference).without_query()
 
 
 def _due(moment: datetime | None) -> float | None:

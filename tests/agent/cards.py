@@ -33,6 +33,7 @@ class Host:
         extended: what comes for the extended one: a card, a JSON object, JSON text, a gRPC status to refuse with, or a
             list of these of which each call takes one and the last one stays.
         tokens: the tokens that calls for the extended card are taken with; None for any.
+        catalog: the text of its AI catalog.
         status: the HTTP status with which the public card comes.
         cache_control: how long that may be used.
         before_card: called when the public card is to be sent, which is the one of before.
@@ -49,6 +50,7 @@ class Host:
         self.public = self.make()
         self.extended: Any = self.make(skill="hidden")
         self.tokens: set[str] | None = None
+        self.catalog = ""
         self.status = 200
         self.cache_control = f"max-age={LIFE:.0f}"
         self.before_card: Callable[[], object] = bool
@@ -114,6 +116,9 @@ class Host:
             body = protojson.dumps(self.public)
             self.before_card()
             exchange.answer(self.status, body, JSON, f"Cache-Control: {self.cache_control}")
+            return
+        if "ai-catalog.json" in exchange.target:
+            exchange.answer(200, self.catalog.encode(), JSON)
             return
         operation = operation_of(exchange)
         answer = self._next(operation.name, exchange.headers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from contextlib import ExitStack, aclosing
 from typing import Any
@@ -9,9 +10,9 @@ from typing import Any
 import anyio
 import pytest
 
-from a2a_discovery import CardError, FetchError
+from a2a_discovery import CardError, FetchError, protojson
 from a2a_discovery.cache import CardCache
-from tests.agent.cards import LIFE, Clock, Host, connected, store, ticking, warnings
+from tests.agent.cards import LIFE, TOKEN, Clock, Host, connected, store, ticking, warnings
 from tests.agent.common import BINDINGS, GET, HTTP, eventually, interface
 from tests.servers import World
 
@@ -125,7 +126,10 @@ async def test_refresh_card_goes_past_the_cache_and_revalidation_does_not(world:
                 await agent.refresh_card()
                 clock.now += LIFE
                 await agent.get_task(GET)
-        assert asked == [(host.card_url, {"refresh": True}), (host.card_url, {"refresh": False})]
+        assert [(reference, options["refresh"]) for reference, options in asked] == [
+            (host.card_url, True),
+            (host.card_url, False),
+        ]
 
 
 async def test_what_refresh_card_needs(world: World) -> None:
@@ -140,11 +144,11 @@ async def test_what_refresh_card_needs(world: World) -> None:
                 assert (await agent.refresh_card()).version == "2"
             # The resolver is the caller's, and is open still.
             found = await resolver.resolve(host.web.url)
-            elsewhere = f"{host.web.url}/elsewhere/agent-card.json"
-            for options, url in [({}, host.card_url), ({"card_url": elsewhere}, elsewhere)]:
+            for options in ({}, {"card_url": "http://127.0.0.1:1"}):
                 async with world.agent(found, resolver=resolver, **options) as agent:
+                    before = host.fetched
                     await agent.refresh_card()
-                    assert host.web.seen[-1].target == url.removeprefix(host.web.url)
+                    assert host.fetched == before + 1, "it is where it was found"
 
 
 async def test_without_a_lifetime_nobody_asks(world: World) -> None:
@@ -333,3 +337,39 @@ async def test_an_extended_card_is_in_no_cache(world: World) -> None:
                 await agent.extended_card()
             assert (await resolver.resolve(host.card_url)).card == host.public and host.fetched == 1
             assert (await resolver.resolve(host.url)).card == host.public
+
+
+async def test_a_card_that_a_catalog_names(world: World) -> None:
+    """It is at the very URL, and no credentials go there but those of the catalog's own origin."""
+    with Host("JSONRPC") as host, Host("JSONRPC") as catalog:
+        secret = {"Authorization": f"Bearer {TOKEN}"}
+        url = f"{host.web.url}/agent-card.json/of/one"
+        for origin, sent in [(catalog, False), (host, True)]:
+            async with world.resolver(headers=secret) as resolver:
+                named_by = f"{origin.web.url}/catalog"
+                found = (await resolver.resolve(url, named_by=named_by)).but(named_by=named_by)
+                async with world.agent(found, resolver=resolver) as agent:
+                    await agent.refresh_card()
+                    seen = host.web.seen[-1]
+                    assert seen.target == "/agent-card.json/of/one"
+                    assert (seen.headers.get("authorization") == secret["Authorization"]) is sent
+
+
+async def test_discover_through_a_catalog(world: World) -> None:
+    with Host("JSONRPC") as host, Host("JSONRPC") as asked:
+        url = f"{host.web.url}/agent-card.json/of/one"
+        entry = {"identifier": "urn:x", "displayName": "X", "type": "application/a2a-agent-card+json"}
+        for where, kind in [({"url": url}, None), ({"data": protojson.to_dict(host.public)}, CardError)]:
+            asked.catalog = json.dumps({"specVersion": "1.0", "entries": [{**entry, **where}]})
+            async with world.discover(asked.web.url, catalog=True, headers={"X-Secret": "s3cret"}) as agent:
+                assert agent.interface.url == host.url
+                if kind is None:
+                    host.public = host.make("2")
+                    assert (await agent.refresh_card()).version == "2"
+                else:
+                    before = agent.card
+                    with pytest.raises(kind):
+                        await agent.refresh_card()
+                    assert agent.card is before
+        assert asked.fetched == 0, "another agent's card takes no place"
+        assert host.fetched == 2 and not any(b"s3cret" in exchange.head for exchange in host.web.seen)
