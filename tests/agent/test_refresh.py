@@ -373,3 +373,17 @@ async def test_discover_through_a_catalog(world: World) -> None:
                     assert agent.card is before
         assert asked.fetched == 0, "another agent's card takes no place"
         assert host.fetched == 2 and not any(b"s3cret" in exchange.head for exchange in host.web.seen)
+
+
+async def test_a_card_that_anothers_catalog_names(world: World) -> None:
+    """Who is asked names another catalog, and that one a URL of who is asked: it does not get its credentials."""
+    with Host("JSONRPC") as asked, Host("JSONRPC") as other:
+        nested = {"identifier": "urn:o", "displayName": "O", "type": "application/ai-catalog+json"}
+        named = {"identifier": "urn:x", "displayName": "X", "type": "application/a2a-agent-card+json"}
+        there = f"{other.web.url}/.well-known/ai-catalog.json"
+        asked.catalog = json.dumps({"specVersion": "1.0", "entries": [{**nested, "url": there}]})
+        other.catalog = json.dumps({"specVersion": "1.0", "entries": [{**named, "url": asked.card_url}]})
+        async with world.discover(asked.web.url, catalog=True, headers={"X-Secret": "s3cret"}) as agent:
+            await agent.refresh_card()
+        cards = [exchange for exchange in asked.web.seen if "agent-card.json" in exchange.target]
+        assert len(cards) == 2 and not any(b"s3cret" in exchange.head for exchange in cards)
