@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, Final
@@ -15,6 +15,7 @@ from a2a_discovery._async.visiting import CacheVisit, Reader
 from a2a_discovery._background import AsyncBackground
 from a2a_discovery._deadline import AsyncSlots, async_world
 from a2a_discovery._kept import KeptCard, Place, Profile, selection
+from a2a_discovery._redirects import RedirectChain
 from a2a_discovery.cache import CardCache, Storage
 from a2a_discovery.errors import A2ADiscoveryError, CardError, FetchError
 from a2a_discovery.fetched import CardSource, FetchedDocument, ResolvedCard
@@ -81,7 +82,7 @@ class CachedCards:
             now = self.clock()
             kept = self._cache.fresh(spot.place, spot.selection, now)
             if kept is not None and self._profile in kept.readings:
-                return _own(kept.readings[self._profile], age=kept.age(now))
+                return _own(kept.readings[self._profile], age=kept.age(now), named_by=named_by)
         key, world = (spot, named_by, self._profile, strict, refresh), async_world()
         flight = self._cache.flights.join(key, world, AsyncSlots)
         async with flight.slot:
@@ -99,7 +100,6 @@ class CachedCards:
 
     async def _go(self, visit: CacheVisit, reference: str, named_by: str | None, *, strict: bool) -> ResolvedCard:
         chain = self._fetcher.card_chain(reference, named_by)
-        requested = str(chain.requested)
         try:
             answer = await self._fetcher.fetch(chain, visit, self.clock)
         except FetchError as exc:
@@ -107,18 +107,18 @@ class CachedCards:
             if stale is None:
                 raise
             _log.debug("a stale card is used, since there was no new one: %s", type(exc).__name__)
-            return self._found(stale, "stale", requested, chain.redirects)
+            return self._found(stale, "stale", chain, named_by)
         if answer is not None and answer.document is not None:
-            return await self._fetched(visit, answer, answer.document, strict=strict)
+            return await self._fetched(visit, answer, answer.document, named_by, strict=strict)
         assert visit.hit is not None
         if visit.is_stale:
             self._revalidate_later(visit.hit, reference, named_by)
-            return self._found(visit.hit, "stale", requested, chain.redirects)
+            return self._found(visit.hit, "stale", chain, named_by)
         source: CardSource = "cache" if answer is None else "revalidated"
-        return self._found(visit.hit, source, requested, chain.redirects)
+        return self._found(visit.hit, source, chain, named_by)
 
     async def _fetched(
-        self, visit: CacheVisit, answer: Answer, document: FetchedDocument, *, strict: bool
+        self, visit: CacheVisit, answer: Answer, document: FetchedDocument, named_by: str | None, *, strict: bool
     ) -> ResolvedCard:
         try:
             card, verification = await self._read(document.body, url=document.url)
@@ -128,15 +128,16 @@ class CachedCards:
             card, verification = await self._read(document.body, strict=False, url=document.url)
         else:
             await visit.keep(answer, document.body, (card, verification))
-        return answer.resolved(card, verification, self._cache.default_lifetime)
+        return answer.resolved(card, verification, named_by, self._cache.default_lifetime)
 
-    def _found(self, kept: KeptCard, source: CardSource, requested: str, redirects: Sequence[str]) -> ResolvedCard:
+    def _found(self, kept: KeptCard, source: CardSource, chain: RedirectChain, named_by: str | None) -> ResolvedCard:
         return _own(
             kept.readings[self._profile],
-            requested_url=requested,
-            redirects=tuple(redirects),
+            requested_url=str(chain.requested),
+            redirects=tuple(chain.redirects),
             source=source,
             age=kept.age(self.clock()),
+            named_by=named_by,
         )
 
     def _visit(self, *, refresh: bool, revalidate: bool) -> CacheVisit:

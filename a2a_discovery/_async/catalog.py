@@ -10,9 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self
 
-from a2a_discovery._async.listings import crawl, file_data, files
+from a2a_discovery._async.listings import crawl, files
 from a2a_discovery._async.resolver import CardResolver
 from a2a_discovery._concurrency import Progress, async_each, async_turn
+from a2a_discovery._files import card_file
 from a2a_discovery._listing import LIST, Item, decode, doubled_in_card, read_list, references
 from a2a_discovery.catalog import BaseCatalog, CatalogEntry, CatalogFailure
 from a2a_discovery.errors import A2ADiscoveryError
@@ -179,8 +180,7 @@ async def card_in_catalog(
 async def _resolved(resolver: CardResolver, item: Item) -> ResolvedCard:
     """The card that an item of a catalog names; an inline one is where its catalog is, which is no card by itself."""
     if item.error is None and item.url is not None:
-        found = await resolver.resolve(item.url, named_by=item.named_by)
-        return found.but(named_by=item.named_by)
+        return await resolver.resolve(item.url, named_by=item.named_by)
     entry = await _entry(resolver, item)
     where = item.trail[-1]
     return ResolvedCard(
@@ -233,7 +233,7 @@ async def _entry(resolver: CardResolver, item: Item) -> CatalogEntry:
         await async_turn()
         if item.repeated:
             raise doubled_in_card(item.repeated[0])
-        data = item.data if item.path is None else file_data(item.path)
+        data = item.data if item.path is None else card_file(item.path)
         card, verification = await resolver.read(data, url=item.trail[-1] if item.trail else None)
     elif item.url is not None and item.named_by is None and card_url(item.url) != item.url:
         # To resolve such a URL, which counts as the caller's own, is to look for the card below it.

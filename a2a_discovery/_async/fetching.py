@@ -47,7 +47,9 @@ class Answer:
     asked: float
     answered: float
 
-    def resolved(self, card: AgentCard, verification: Verification | None, default_lifetime: int) -> ResolvedCard:
+    def resolved(
+        self, card: AgentCard, verification: Verification | None, named_by: str | None, default_lifetime: int
+    ) -> ResolvedCard:
         """The ``card`` that was read from the document, and what became of its signatures."""
         assert self.document is not None
         document = self.document
@@ -62,6 +64,7 @@ class Answer:
             verification=verification,
             age=self.answered - moment,
             revalidate_at=Freshness.read(self.head.headers, self.answered, default_lifetime).ends(moment),
+            named_by=named_by,
         )
 
 

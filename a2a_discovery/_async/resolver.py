@@ -135,7 +135,7 @@ class CardResolver:
         assert answer is not None
         assert answer.document is not None
         card, verification = await self.read(answer.document.body, strict=strict, url=answer.document.url)
-        return answer.resolved(card, verification, DEFAULT_LIFETIME)
+        return answer.resolved(card, verification, named_by, DEFAULT_LIFETIME)
 
     async def read(
         self, data: bytes | Mapping[str, Any], *, strict: bool = True, url: str | None = None

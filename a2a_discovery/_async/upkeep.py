@@ -24,6 +24,9 @@ _log = logging.getLogger("a2a_discovery")
 PAUSE = 30.0
 """Seconds after which a card is asked for again that was not to be had."""
 
+BREATH = 1.0
+"""Seconds for which a card is good at the least: one that is not to be kept would be asked for before each call."""
+
 
 class _Agent(Protocol):
     async def _ask_for_card(self) -> tuple[CardDocument, str]: ...
@@ -53,6 +56,7 @@ class CardUpkeep:
             # It is at the very URL that was asked for; whoever named that decides whom we trust.
             self._reference, self._named_by = found.requested_url, found.named_by or card_url
             self._due = _due(found.revalidate_at)
+            self._pause(BREATH)
         self._lock = Lock()
         # What the card in force goes back to: this version of the public card, and the extended one if it is that.
         self._version = connections.current.card.version
@@ -84,7 +88,7 @@ class CardUpkeep:
             status = getattr(exc, "status", None)
             told = type(exc).__name__ + ("" if status is None else f", status {status}")
             _log.warning("%s: the card could not be revalidated (%s); the one in force stays", self._place(), told)
-            self._pause()
+            self._pause(PAUSE)
         finally:
             self._revalidating.release()
 
@@ -152,8 +156,7 @@ class CardUpkeep:
 
     def _take(self, found: ResolvedCard) -> None:
         self._due = _due(found.revalidate_at)
-        if found.source == "stale":
-            self._pause()
+        self._pause(PAUSE if found.source == "stale" else BREATH)
         card = found.card
         if card.version == self._version and (self._extended is not None or card == self._connections.current.card):
             return
@@ -165,10 +168,10 @@ class CardUpkeep:
             return
         self._version, self._extended = card.version, None
 
-    def _pause(self) -> None:
+    def _pause(self, seconds: float) -> None:
         """Let some time go by before the next try, where the lifetime is over."""
         if self._resolver is not None and self._due is not None:
-            self._due = max(self._due, self._resolver.clock() + PAUSE)
+            self._due = max(self._due, self._resolver.clock() + seconds)
 
     def _place(self) -> str:
         return "" if self._reference is None else parse_url(self._reference).without_query()

@@ -3,18 +3,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Iterable, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from a2a_discovery import protojson
 from a2a_discovery._sync.agent import Agent
 from a2a_discovery._sync.resolver import CardResolver
+from a2a_discovery._files import card_file
+from a2a_discovery.dataclasses import as_message
+from a2a_discovery.fetched import ResolvedCard
 from a2a_discovery.interfaces import Support
 from a2a_discovery.policy import UrlPolicy
-from a2a_discovery.reference import card_url
+from a2a_discovery.reference import card_url as reference_url
 from a2a_discovery.security import CredentialStore
+from a2a_discovery.types import AgentCard
 from a2a_discovery.verification import SignaturePolicy
 
 if TYPE_CHECKING:
@@ -23,8 +30,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def discover(
-    reference: str,
+    reference: str | os.PathLike[str] | bytes | Mapping[str, Any] | ResolvedCard | Any,
     *,
+    card_url: str | None = None,
     headers: Mapping[str, str] | None = None,
     support: Support | None = None,
     policy: UrlPolicy | None = None,
@@ -49,7 +57,9 @@ def discover(
     The card is revalidated when its lifetime is over, as for ``AsyncAgent``.
 
     Args:
-        reference: a host, a base URL or the card's own URL.
+        reference: a host, a base URL or the card's own URL. Or the card itself: a path of its file, its JSON as bytes
+            or decoded, an ``AgentCard`` or its betterproto dataclass, or what a resolver found.
+        card_url: where a card that is given came from, as for ``AsyncAgent``; a URL says that itself.
         headers: request headers of the fetches of the card alone, most often credentials.
         support: as for ``AsyncAgent``, like all that follow; ``policy`` and ``client`` serve the fetch too.
         policy: which URLs may be called.
@@ -77,7 +87,13 @@ def discover(
         CardError: there is one, but it is not valid.
         SignatureError: its signatures are not what ``signatures`` demands.
         NoSupportedInterfaceError: no interface of it can be used.
+        ValueError: there is a ``card_url`` beside a reference to a host or URL.
     """
+    if cache is None:
+        # Of an agent's own, to revalidate its card with.
+        from a2a_discovery.cache import CardCache
+
+        cache = CardCache(max_entries=1)
     with CardResolver(
         client,
         headers=headers,
@@ -87,16 +103,17 @@ def discover(
         keys=keys,
         cache=cache,
     ) as resolver:
-        found = None
-        if catalog:
-            # Only where it is asked for is it worth its import.
-            from a2a_discovery._sync.catalog import card_in_catalog
-
-            found = card_in_catalog(resolver, reference, support, policy)
+        if isinstance(reference, str):
+            if card_url is not None:
+                raise ValueError(f"{reference!r} says itself where the card is: card_url is for a card that is given")
+            # Whoever redirects us elsewhere, or names another agent, does not decide whom we trust.
+            card_url = reference_url(reference)
+            card: Any = _located(resolver, reference, support, policy, catalog=catalog)
+        else:
+            card = _given(resolver, reference, card_url)
         agent = Agent(
-            resolver.resolve(reference) if found is None else found,
-            # Whoever redirected us elsewhere, or named another agent, does not decide whom we trust.
-            card_url=card_url(reference),
+            card,
+            card_url=card_url,
             resolver=resolver,
             support=support,
             policy=policy,
@@ -114,3 +131,29 @@ def discover(
         )
         with agent:
             yield agent
+
+
+def _located(
+    resolver: CardResolver, reference: str, support: Support | None, policy: UrlPolicy | None, *, catalog: bool
+) -> ResolvedCard:
+    if catalog:
+        # Only where it is asked for is it worth its import.
+        from a2a_discovery._sync.catalog import card_in_catalog
+
+        found = card_in_catalog(resolver, reference, support, policy)
+        if found is not None:
+            return found
+    return resolver.resolve(reference)
+
+
+def _given(resolver: CardResolver, card: Any, card_url: str | None) -> ResolvedCard | AgentCard:
+    """A card that is there, checked like one that is fetched."""
+    if isinstance(card, ResolvedCard):
+        return card
+    if isinstance(card, os.PathLike):
+        card = card_file(Path(card))
+    elif isinstance(card, bytearray | memoryview):
+        card = bytes(card)
+    elif not isinstance(card, bytes | Mapping):
+        card = protojson.to_dict(as_message(card, AgentCard))
+    return (resolver.read(card, url=card_url))[0]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
@@ -12,9 +11,9 @@ from pathlib import Path
 from a2a_discovery._ai_catalog import SUBJECT, Crawl, read_ai_catalog
 from a2a_discovery._sync.resolver import CardResolver
 from a2a_discovery._concurrency import sync_each, sync_turn
+from a2a_discovery._files import unreadable
 from a2a_discovery._listing import Item, decode
-from a2a_discovery.card import MAX_CARD_BYTES
-from a2a_discovery.errors import A2ADiscoveryError, CardError, FetchError
+from a2a_discovery.errors import A2ADiscoveryError, CardError
 
 
 def crawl(resolver: CardResolver, root: Item, max_depth: int, concurrency: int) -> list[Item]:
@@ -75,7 +74,7 @@ def files(directory: Path, pattern: str) -> list[Item]:
 
     def note(error: OSError) -> None:
         path = Path(error.filename)
-        found[path] = _unreadable(path, error)
+        found[path] = unreadable(path, error)
 
     for parent, directories, names in os.walk(directory, onerror=note):
         sync_turn()
@@ -83,23 +82,3 @@ def files(directory: Path, pattern: str) -> list[Item]:
         chosen = [name for name in names if fnmatch(name, pattern) and not name.startswith(".")]
         found |= {Path(parent, name): None for name in chosen}
     return [Item((), str(path), path=path, error=found[path]) for path in sorted(found)]
-
-
-def file_data(path: Path) -> bytes:
-    """The bytes of a card; of a file that is too large for one, one more than a card may have.
-
-    Raises:
-        FetchError: it cannot be read.
-    """
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise _unreadable(path, "it is no regular file")
-        with path.open("rb") as file:
-            return file.read(MAX_CARD_BYTES + 1)
-    except OSError as exc:
-        raise _unreadable(path, exc) from exc
-
-
-def _unreadable(path: Path, reason: OSError | str) -> FetchError:
-    text = reason if isinstance(reason, str) else reason.strerror or str(reason)
-    return FetchError(f"{path} cannot be read: {text}", url=path.absolute().as_uri())

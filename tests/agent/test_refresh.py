@@ -306,3 +306,15 @@ async def test_discover_revalidates_through_its_own_resolver(world: World) -> No
         async with world.discover(host.web.url) as agent:
             host.public = host.make("2")
             assert (await agent.refresh_card()).version == "2" and host.fetched == 2
+
+
+@pytest.mark.parametrize("said", ["no-cache", "no-store", "max-age=0"])
+async def test_a_card_that_is_not_to_be_kept_is_asked_for_once_a_second(world: World, said: str) -> None:
+    with Host("JSONRPC") as host:
+        host.cache_control = said
+        async with connected(world, host) as (agent, clock):
+            for fetched in (1, 2, 3):
+                for _ in range(3):
+                    await agent.get_task(GET)
+                    assert host.fetched == fetched
+                clock.now += 1
