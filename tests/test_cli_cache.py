@@ -88,6 +88,17 @@ def test_calls_use_the_same_cards() -> None:
             assert len(server.seen) == count
 
 
+def test_catalogs_use_the_same_cards(tmp_path: Path) -> None:
+    with Server(Agent("Cache-Control: max-age=60")) as server:
+        listed = tmp_path / "list.json"
+        listed.write_text(json.dumps([server.url]))
+        name(server.url)
+        for count, args in [(1, []), (2, ["--refresh"]), (3, ["--no-cache"]), (3, [])]:
+            done = cli("catalog", "list", listed, "-o", "json", *args)
+            assert done.returncode == 0 and len(json.loads(done.stdout)["entries"]) == 1
+            assert len(server.seen) == count
+
+
 @pytest.mark.parametrize("args", [["--bearer", "s3cret"], ["--api-key", "s3cret"]])
 def test_what_a_credential_brings_is_not_written(args: list[str]) -> None:
     with Server(Agent("Cache-Control: max-age=60")) as server:

@@ -31,7 +31,8 @@ class Catalog(BaseCatalog):
 
     All that read take a ``resolver``, which stays open and whose policy, limits, credentials and keys hold; by default
     there is one of their own. ``concurrency`` is how many cards are read at the same time, and ``progress`` is called
-    with how many are read and how many there are. A card that cannot be read is a failure, and spoils no other.
+    with how many are read and how many there are. ``refresh`` asks for cards that the resolver's cache has, too. A card
+    that cannot be read is a failure, and spoils no other.
     """
 
     __slots__ = ()
@@ -44,6 +45,7 @@ class Catalog(BaseCatalog):
         resolver: CardResolver | None = None,
         concurrency: int = 16,
         progress: Progress | None = None,
+        refresh: bool = False,
     ) -> Self:
         """Read the cards of ``references``: hosts, base URLs or cards' own URLs (§8.2), each once.
 
@@ -52,7 +54,7 @@ class Catalog(BaseCatalog):
         """
         items = _references(references)
         async with _opened(resolver, concurrency) as opened:
-            return cls.of(await _read(opened, items, concurrency, progress))
+            return cls.of(await _read(opened, items, concurrency, progress, refresh=refresh))
 
     @classmethod
     async def from_directory(
@@ -63,6 +65,7 @@ class Catalog(BaseCatalog):
         resolver: CardResolver | None = None,
         concurrency: int = 16,
         progress: Progress | None = None,
+        refresh: bool = False,
     ) -> Self:
         """Read the cards in a directory and in those below it, in the order of their paths.
 
@@ -73,13 +76,14 @@ class Catalog(BaseCatalog):
             resolver: as for all.
             concurrency: as for all.
             progress: as for all.
+            refresh: as for all.
 
         Raises:
             OSError: ``path`` is no directory, or cannot be read.
         """
         async with _opened(resolver, concurrency) as opened:
             items = await files(Path(path), pattern)
-            return cls.of(await _read(opened, items, concurrency, progress))
+            return cls.of(await _read(opened, items, concurrency, progress, refresh=refresh))
 
     @classmethod
     async def from_json(
@@ -89,6 +93,7 @@ class Catalog(BaseCatalog):
         resolver: CardResolver | None = None,
         concurrency: int = 16,
         progress: Progress | None = None,
+        refresh: bool = False,
     ) -> Self:
         """Read the cards of a JSON array of card objects and references; an object is read as an AI catalog.
 
@@ -97,6 +102,7 @@ class Catalog(BaseCatalog):
             resolver: as for all. References count as the caller's own.
             concurrency: as for all.
             progress: as for all.
+            refresh: as for all.
 
         Raises:
             CardError: it is neither.
@@ -108,7 +114,7 @@ class Catalog(BaseCatalog):
                 items = await crawl(opened, root, MAX_DEPTH, concurrency)
             else:
                 items = read_list(document, repeated)
-            return cls.of(await _read(opened, items, concurrency, progress))
+            return cls.of(await _read(opened, items, concurrency, progress, refresh=refresh))
 
     @classmethod
     async def from_ai_catalog(
@@ -120,6 +126,7 @@ class Catalog(BaseCatalog):
         resolver: CardResolver | None = None,
         concurrency: int = 16,
         progress: Progress | None = None,
+        refresh: bool = False,
     ) -> Self:
         """Read the cards that an AI catalog names, and those of the catalogs that it names.
 
@@ -134,6 +141,7 @@ class Catalog(BaseCatalog):
             resolver: as for all.
             concurrency: as for all.
             progress: as for all; catalogs are not counted.
+            refresh: as for all.
 
         Raises:
             FetchError: there is no catalog to be had.
@@ -143,7 +151,7 @@ class Catalog(BaseCatalog):
         root = _root(source, base_url)
         async with _opened(resolver, concurrency) as opened:
             items = await crawl(opened, root, max_depth, concurrency)
-            return cls.of(await _read(opened, items, concurrency, progress))
+            return cls.of(await _read(opened, items, concurrency, progress, refresh=refresh))
 
 
 async def read_reference(resolver: CardResolver, reference: str) -> CatalogEntry | CatalogFailure:
@@ -206,21 +214,21 @@ async def _opened(resolver: CardResolver | None, concurrency: int) -> AsyncItera
 
 
 async def _read(
-    resolver: CardResolver, items: Sequence[Item], concurrency: int, progress: Progress | None
+    resolver: CardResolver, items: Sequence[Item], concurrency: int, progress: Progress | None, *, refresh: bool
 ) -> list[CatalogEntry | CatalogFailure]:
     # What is here already is not waited for: more at a time would only be in each other's way.
     limit = concurrency if any(item.path is None and item.data is None for item in items) else 1
-    return await async_each(partial(_result, resolver), items, limit=limit, progress=progress)
+    return await async_each(partial(_result, resolver, refresh=refresh), items, limit=limit, progress=progress)
 
 
-async def _result(resolver: CardResolver, item: Item) -> CatalogEntry | CatalogFailure:
+async def _result(resolver: CardResolver, item: Item, *, refresh: bool = False) -> CatalogEntry | CatalogFailure:
     try:
-        return await _entry(resolver, item)
+        return await _entry(resolver, item, refresh=refresh)
     except A2ADiscoveryError as exc:
         return CatalogFailure(item.reference, exc, item.identifier)
 
 
-async def _entry(resolver: CardResolver, item: Item) -> CatalogEntry:
+async def _entry(resolver: CardResolver, item: Item, *, refresh: bool = False) -> CatalogEntry:
     """The card that an item names.
 
     Raises:
@@ -241,7 +249,7 @@ async def _entry(resolver: CardResolver, item: Item) -> CatalogEntry:
         url = document.url
         card, verification = await resolver.read(document.body, url=url)
     else:
-        found = await resolver.resolve(item.url or item.reference, named_by=item.named_by)
+        found = await resolver.resolve(item.url or item.reference, refresh=refresh, named_by=item.named_by)
         card, url, verification = found.card, found.url, found.verification
     return CatalogEntry(item.reference, card, url, item.identifier, item.display_name, verification)
 

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from a2a_discovery import protojson
 from a2a_discovery._concurrency import Progress as Told
+from a2a_discovery.cache import CardCache
 from a2a_discovery.catalog import CatalogEntry, CatalogFailure, Match
 from a2a_discovery.cli import draw
 from a2a_discovery.cli.common import (
@@ -27,6 +28,7 @@ from a2a_discovery.cli.common import (
     tell,
     url_policy,
 )
+from a2a_discovery.cli.kept import NoCache, Refresh, card_cache
 from a2a_discovery.cli.load import CommandError, ExitCode, fetch_failure, is_directory, is_path, load_local
 from a2a_discovery.cli.signatures import KeysOption, SignaturesOption, as_json, checking
 from a2a_discovery.cli.terminal import clean, console, json_text
@@ -69,12 +71,17 @@ def list_(
     deny_private: DenyPrivate = False,
     keys: KeysOption = None,
     signatures: SignaturesOption = None,
+    no_cache: NoCache = False,
+    refresh: Refresh = False,
 ) -> None:
     """List the agents whose cards are valid; the others are named on standard error."""
     with failures():
         policy = url_policy(same_origin, allow_host, deny_private)
-        with _resolver(policy, timeout, keys, signatures) as resolver:
-            catalog = _read(source, resolver, concurrency)
+        with (
+            card_cache(wanted=not no_cache) as cache,
+            _resolver(policy, timeout, keys, signatures, cache) as resolver,
+        ):
+            catalog = _read(source, resolver, concurrency, refresh=refresh)
         if output is Output.json:
             _write("entries", [_entry_json(entry) for entry in catalog], catalog)
         else:
@@ -97,12 +104,17 @@ def find(
     deny_private: DenyPrivate = False,
     keys: KeysOption = None,
     signatures: SignaturesOption = None,
+    no_cache: NoCache = False,
+    refresh: Refresh = False,
 ) -> None:
     """Find the agents with a skill that meets all criteria, the best first; exit with 1 when there is none."""
     with failures():
         policy = url_policy(same_origin, allow_host, deny_private)
-        with _resolver(policy, timeout, keys, signatures) as resolver:
-            catalog = _read(source, resolver, concurrency)
+        with (
+            card_cache(wanted=not no_cache) as cache,
+            _resolver(policy, timeout, keys, signatures, cache) as resolver,
+        ):
+            catalog = _read(source, resolver, concurrency, refresh=refresh)
         matches = catalog.find(
             tags=tag or (), text=" ".join(text or ()), accepts=accepts or (), produces=produces or ()
         )
@@ -116,16 +128,24 @@ def find(
 
 
 @contextmanager
-def _resolver(policy: UrlPolicy, timeout: float, keys: Path | None, signatures: Any) -> Iterator[CardResolver]:
+def _resolver(
+    policy: UrlPolicy, timeout: float, keys: Path | None, signatures: Any, cache: CardCache | None
+) -> Iterator[CardResolver]:
     with checking(keys, signatures) as options:
-        resolver = CardResolver(policy=policy, timeout=timeout, connect_timeout=min(timeout, 5.0), **options)
+        connect_timeout = min(timeout, 5.0)
+        resolver = CardResolver(policy=policy, timeout=timeout, connect_timeout=connect_timeout, cache=cache, **options)
     with resolver:
         yield resolver
 
 
-def _read(source: str, resolver: CardResolver, concurrency: int) -> Catalog:
+def _read(source: str, resolver: CardResolver, concurrency: int, *, refresh: bool) -> Catalog:
     with _bar() as progress:
-        options: dict[str, Any] = {"resolver": resolver, "concurrency": concurrency, "progress": progress}
+        options: dict[str, Any] = {
+            "resolver": resolver,
+            "concurrency": concurrency,
+            "progress": progress,
+            "refresh": refresh,
+        }
         try:
             if is_directory(source):
                 return Catalog.from_directory(source, **options)
