@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from a2a_discovery import (
     A2AError,
     BearerToken,
+    CardCache,
     CredentialsRequiredError,
     CredentialStore,
     NoSupportedInterfaceError,
@@ -24,7 +25,7 @@ from a2a_discovery import (
     require_capability,
     select_interface,
 )
-from a2a_discovery.sync import CardResolver, discover
+from a2a_discovery.sync import CardResolver, Catalog, discover
 from a2a_discovery.types import DESCRIPTOR, AgentCard, StreamResponse, TaskState
 
 OPERATIONS = [method.name for method in DESCRIPTOR.services_by_name["A2AService"].methods]
@@ -95,6 +96,15 @@ def show_choice(card: AgentCard, support: Support) -> None:
     )
 
 
+def find_agents(urls: list[str], resolver: CardResolver) -> None:
+    """Which of many agents can do something: by tags, and by the media types that they take and answer with."""
+    catalog = Catalog.from_urls([*urls, "http://localhost:9"], resolver=resolver)
+    print(f"a catalog of {len(catalog)} cards; not read: {', '.join(f.reference for f in catalog.failures)}")
+    for match in catalog.find(tags="testing", accepts="text/plain"):
+        print(f"  runs tests    {match.entry.card.name}: {', '.join(skill.name for skill in match.skills)}")
+    print()
+
+
 def call_test_runner(url: str) -> None:
     """The first message, and a run that is watched."""
     print("test-runner, called")
@@ -149,21 +159,31 @@ def call_deployer(url: str) -> None:
             reply = agent.send_message("Deploy payments-api 4.2.0 to staging")
             tenant = reply.task.artifacts[0].parts[0].data.struct_value["tenant"]
             print(f"  {binding:<13} at {agent.interface.url}: the agent saw tenant {tenant}")
+    with discover(url, credentials=credentials) as agent:
+        public = {skill.id for skill in agent.card.skills}
+        # From here on the agent goes by the card that it shows to those it knows.
+        agent.extended_card()
+        more = ", ".join(skill.name for skill in agent.card.skills if skill.id not in public)
+        print(f"  extended card has {more} too")
     print()
 
 
 def main() -> None:
     """Read three good cards over HTTP, call their agents, and read a bad card."""
-    with sample_agents() as agents, CardResolver() as resolver:
+    with sample_agents() as agents, CardResolver(cache=CardCache()) as resolver:
         for name, url in agents.items():
             resolved = resolver.resolve(url)
             print(f"{name}: {resolved.url}")
             show(resolved.card)
+            # Asked again, it costs no request for as long as its server says.
+            again = resolver.resolve(url)
+            print(f"  asked again   from the {again.source}, good until {again.revalidate_at:%H:%M:%S} UTC")
             print()
             if name == "test-runner":
                 print(f"{name}, asked by a client that speaks HTTP+JSON only")
                 show_choice(resolved.card, REST_ONLY)
                 print()
+        find_agents(list(agents.values()), resolver)
         call_test_runner(agents["test-runner"])
         call_code_reviewer(agents["code-reviewer"])
         call_deployer(agents["deployer"])
