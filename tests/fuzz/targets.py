@@ -26,7 +26,7 @@ from a2a_discovery.problems import Findings
 from a2a_discovery.push import read_push_notification
 from a2a_discovery.reference import card_url
 from a2a_discovery.types import AgentCard
-from tests.fuzz import trust
+from tests.fuzz import documents, trust
 from tests.fuzz.texts import GROWN, grown
 
 _STATUSES = (200, 400, 401, 404, 429, 500, 503, 999)
@@ -238,4 +238,7 @@ TARGETS: Final[dict[str, Callable[[bytes], None]]] = {
     "url": header_text,
     "canonical": trust.signed_card,
     "keys": trust.answers,
+    "catalog": documents.catalog,
+    "cache": documents.cache,
+    "media": documents.media_types,
 }
