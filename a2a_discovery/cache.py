@@ -225,7 +225,9 @@ class Plan:
         if not isinstance(self.state, hishel.NeedRevalidation):
             return {}
         headers = self.state.request.headers
-        return {name: headers[name] for name in ("If-None-Match", "If-Modified-Since") if name in headers}
+        names = [name for name in ("If-None-Match", "If-Modified-Since") if name in headers]
+        # Of others it is not known in which encoding they came.
+        return {name: headers[name] for name in names if headers[name].isascii()}
 
     def without_conditions(self) -> Plan:
         """The plan to fetch the whole card, whatever there is."""

@@ -42,6 +42,15 @@ async def test_both_are_sent_and_the_etag_decides(world: World) -> None:  # RFC 
         assert (visitor.last["if-none-match"], visitor.last["if-modified-since"]) == ('"a"', MODIFIED)
 
 
+@pytest.mark.parametrize("etag", ['"ä"', '"\xff"', '"\x80'])
+async def test_a_validator_that_cannot_be_echoed(world: World, etag: str) -> None:
+    async with visiting(world, "Cache-Control: max-age=60", f"ETag: {etag}") as visitor:
+        await visitor.get()
+        visitor.clock.now += 60
+        assert (await visitor.get())[0] == "network"
+        assert "if-none-match" not in visitor.last
+
+
 async def test_without_validators_the_card_is_fetched(world: World) -> None:
     async with visiting(world, "Cache-Control: max-age=60") as visitor:
         await visitor.get()
