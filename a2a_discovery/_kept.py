@@ -88,6 +88,7 @@ class KeptCard:
         body: the card's bytes.
         born: the Unix time from which its age counts (RFC 9111 §4.2.3).
         freshness: what it says of its own use.
+        fresh_until: the Unix time at which it becomes stale.
         revalidate_at: when it is to be revalidated.
         readings: what it answers with, by what it has passed; never handed out itself, since anybody could change the
             card in it.
@@ -101,6 +102,7 @@ class KeptCard:
     body: bytes = field(repr=False)
     born: float
     freshness: Freshness
+    fresh_until: float
     revalidate_at: datetime
     readings: dict[Profile, ResolvedCard] = field(default_factory=dict, repr=False)
     found_for: set[str] = field(default_factory=set, repr=False)
@@ -129,11 +131,6 @@ class KeptCard:
     def variant(self) -> str:
         """The ``selection`` of its request."""
         return selection(self.request.headers)
-
-    @property
-    def fresh_until(self) -> float:
-        """The Unix time at which it becomes stale."""
-        return self.born + self.freshness.lifetime
 
     def serves_stale(self, now: float, seconds: int) -> bool:
         """Whether less than ``seconds`` have passed since it became stale."""

@@ -157,7 +157,17 @@ class CardCache:
     ) -> KeptCard:
         """A card with what its header fields say of its use; its age counts from ``moment`` (Unix time)."""
         freshness = Freshness.read(headers, moment, self.default_lifetime)
-        return KeptCard(name, request, place.url, headers, body, moment, freshness, freshness.ends(moment))
+        return KeptCard(
+            name,
+            request,
+            place.url,
+            headers,
+            body,
+            born=moment,
+            freshness=freshness,
+            fresh_until=moment + freshness.lifetime,
+            revalidate_at=freshness.ends(moment),
+        )
 
     def keep(self, place: Place, card: KeptCard) -> list[UUID]:
         """Keep ``card``, as the newest at ``place``; the ids of those whose place it takes."""
