@@ -6,6 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from email.utils import formatdate
 from threading import Lock
 from typing import Any, Final, TypeAlias, assert_never
 from uuid import UUID, uuid4
@@ -15,7 +16,7 @@ import hishel
 
 from a2a_discovery._flights import Flights
 from a2a_discovery._freshness import DEFAULT_LIFETIME, Freshness, born
-from a2a_discovery._kept import KeptCard, Place
+from a2a_discovery._kept import UNSIGNED, KeptCard, Place
 
 _PRIVATE: Final = hishel.CacheOptions(shared=False)
 _STALE_TOO: Final = hishel.CacheOptions(shared=False, allow_stale=True)
@@ -129,7 +130,10 @@ class CardCache:
     def revalidated(
         self, plan: Plan, place: Place, headers: Mapping[str, str], *, asked: float, answered: float
     ) -> KeptCard | None:
-        """The card that a 304 says is still good, with the fields of the 304; None when it fits none (§4.3.4)."""
+        """The card that a 304 says is still good, with the fields of the 304; None when it fits none (§4.3.4).
+
+        Its signatures have to be checked anew: keys may have been called back.
+        """
         state = plan.after(304, headers)
         if not isinstance(state, hishel.NeedToBeUpdated):
             return None
@@ -142,8 +146,8 @@ class CardCache:
         merged = {name: value for name, value in entry.response.headers.items() if name not in gone}
         moment = born(headers, asked, answered)
         updated = self.restored(old.id, old.request, place, merged, old.body, moment)
-        for profile, found in tuple(old.readings.items()):
-            updated.passed(profile, found.card, found.verification)
+        if UNSIGNED in old.readings:
+            updated.passed(UNSIGNED, old.readings[UNSIGNED].card, None)
         return updated
 
     def restored(
@@ -261,10 +265,9 @@ def _as_aged(card: KeptCard, now: float) -> hishel.Entry:
 
     It reads neither Age nor our clock, and knows a heuristic of its own.
     """
-    date = int(time.time()) - int(card.age(now))
     fields = {
         **card.headers,
-        "date": time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(date)),
+        "date": formatdate(max(0, int(time.time()) - int(card.age(now))), usegmt=True),
         "cache-control": card.freshness.as_cache_control(),
     }
     return hishel.Entry(card.id, card.request, hishel.Response(200, hishel.Headers(fields)))

@@ -112,6 +112,7 @@ class CachedCards:
         if answer is not None and answer.document is not None:
             return self._fetched(visit, answer, answer.document, named_by, strict=strict)
         assert visit.hit is not None
+        visit.confirm()
         if visit.is_stale:
             self._revalidate_later(visit.hit, reference, named_by)
             return self._found(visit.hit, "stale", chain, named_by)

@@ -105,6 +105,11 @@ class CacheVisit:
         self.hit = card
         return True
 
+    def confirm(self) -> None:
+        """Have the card in ``hit`` pass what cards have to pass; raises A2ADiscoveryError."""
+        if self.hit is not None and self._profile not in self.hit.readings:
+            self.hit.passed(self._profile, *self._read(self.hit.body, url=self.hit.url))
+
     def keep(self, answer: Answer, body: bytes, reading: tuple[AgentCard, Verification | None]) -> None:
         """Keep a card that was fetched and has passed, unless its server does not want that."""
         place, plan = self._visited()

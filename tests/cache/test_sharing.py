@@ -163,6 +163,29 @@ async def test_signed_cards_are_checked_for_each_who_asks(world: World) -> None:
     assert len(server.seen) == 3
 
 
+async def test_a_key_that_is_called_back_counts_no_more(world: World) -> None:
+    """At the next revalidation, though the card has not changed."""
+    clock = Clock()
+    site = Site(clock, FRESH, etag='"a"')
+    site.body = orjson.dumps(signed())
+    trusted = [jwks(public(EC))]
+    with Server(site) as server:
+        async with world.resolver(
+            cache=CardCache(clock=clock), signatures="require", keys=lambda _kid, _header: trusted[0]
+        ) as resolver:
+            for source in ("network", "cache", "revalidated"):
+                assert (await resolver.resolve(server.url)).source == source
+                clock.now += 60 if source == "cache" else 0
+            trusted[0] = jwks(public(OTHER))
+            assert (await resolver.resolve(server.url)).source == "cache"
+            clock.now += 60
+            for _ in range(2):
+                with pytest.raises(SignatureError):
+                    await resolver.resolve(server.url)
+            trusted[0] = jwks(public(EC))
+            assert (await resolver.resolve(server.url)).source == "cache"
+
+
 async def test_resolvers_that_come_and_go_leave_little(world: World) -> None:
     cache = CardCache()
     with Server(lambda exchange: exchange.answer(200, orjson.dumps(signed()), FRESH)) as server:
