@@ -267,7 +267,7 @@ def _as_aged(card: KeptCard, now: float) -> hishel.Entry:
     """
     fields = {
         **card.headers,
-        "date": formatdate(max(0, int(time.time()) - int(card.age(now))), usegmt=True),
+        "date": formatdate(int(time.time()) - int(card.age(now)), usegmt=True),
         "cache-control": card.freshness.as_cache_control(),
     }
     return hishel.Entry(card.id, card.request, hishel.Response(200, hishel.Headers(fields)))

@@ -77,6 +77,15 @@ async def test_the_callers_default(world: World) -> None:
         assert (await visitor.get())[0] == "network"
 
 
+async def test_the_longest_lifetime_ends(world: World) -> None:  # §1.2.2
+    async with visiting(world, "Cache-Control: max-age=99999999999", etag='"a"') as visitor:
+        await visitor.get()
+        visitor.clock.now += 2**31 - 1
+        assert (await visitor.get())[0] == "cache"
+        visitor.clock.now += 1
+        assert (await visitor.get())[0] == "revalidated"
+
+
 async def test_age(world: World) -> None:  # §4.2.3, §5.1
     async with visiting(world, "Cache-Control: max-age=60", "Age: 50, 7") as visitor:
         found = await visitor.resolver.resolve(visitor.server.url)
