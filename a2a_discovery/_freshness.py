@@ -19,7 +19,8 @@ _DIRECTIVE: Final = re.compile(
 # A quotation that does not end is looked for from each of its marks on.
 _MOST_CHARACTERS: Final = 4096
 _SECONDS: Final = re.compile("[0-9]+")
-_MOST_SECONDS: Final = 2**31
+# What a cache cannot count counts as the most that it can (§1.2.2); hishel counts in 32 bits.
+_MOST_SECONDS: Final = 2**31 - 1
 
 
 def directives(value: str) -> dict[str, str | None]:
