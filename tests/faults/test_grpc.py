@@ -260,7 +260,7 @@ async def test_a_connection_that_takes_no_call(world: World, stays: bool) -> Non
 
     with Server(handler, raw=True) as server:
         one = card(interface("GRPC", f"127.0.0.1:{server.port}"))
-        async with world.agent(one, timeout=GUARD, idle_timeout=GUARD) as agent, within(GUARD):
+        async with world.agent(one, timeout=GUARD, idle_timeout=GUARD) as agent, within(3 * GUARD):
             for name in ("GetTask", "SubscribeToTask") * 3:
                 error, _ = await failure(agent, name)
                 assert isinstance(error, TransportError)
@@ -280,7 +280,7 @@ async def test_a_call_is_reset_at_each_byte(world: World) -> None:
 
     with Server(handler, raw=True) as server:
         one = card(interface("GRPC", f"127.0.0.1:{server.port}"))
-        async with world.agent(one, timeout=LIMIT) as agent, within(GUARD):
+        async with world.agent(one, timeout=LIMIT) as agent, within(3 * GUARD):
             while not sent or len(sent) < sent[-1]:
                 error, _ = await failure(agent, "GetTask")
                 assert isinstance(error, TransportError)
