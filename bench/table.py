@@ -20,9 +20,9 @@ def heading() -> None:
 
 
 def report(name: str, ours: str, theirs: str, ratio: float, goal: float) -> None:
-    """One line of the table."""
-    verdict = "ok" if ratio >= goal else "TOO SLOW"
-    print(f"{name:<44} {ours:>14} {theirs:>14} {ratio:7.2f}x  goal {goal:5.2f}x  {verdict}", flush=True)
+    """One line of the table; a ``goal`` of 0 is none."""
+    verdict = f"  goal {goal:5.2f}x  {'ok' if ratio >= goal else 'TOO SLOW'}" if goal else ""
+    print(f"{name:<44} {ours:>14} {theirs:>14} {ratio:7.2f}x{verdict}", flush=True)
 
 
 def seconds(call: Callable[[], object], repeat: int) -> float:
