@@ -10,21 +10,15 @@ import subprocess
 import sys
 import tempfile
 import venv
-import warnings
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from google.protobuf.json_format import MessageToJson
 
 from a2a_discovery import parse_card, protojson
 from bench import cache, calls, catalogs, signatures
+from bench.catalogs import sdk_read
 from bench.table import compare, heading, report
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # its generated code is older than the protobuf runtime
-    from a2a.client.card_resolver import parse_agent_card
-    from a2a.utils.proto_utils import validate_proto_required_fields
 
 ROOT = Path(__file__).resolve().parent.parent
 CARD = (ROOT / "tests" / "cases" / "bench_card.json").read_bytes()
@@ -35,13 +29,6 @@ def with_skills(count: int) -> bytes:
     card = json.loads(CARD)
     card["skills"] = [{**card["skills"][i % len(card["skills"])], "id": f"skill-{i}"} for i in range(count)]
     return json.dumps(card, indent=2).encode()
-
-
-def sdk_read(data: bytes) -> Any:
-    """What a2a-sdk does to have a card that is read and checked."""
-    card = parse_agent_card(json.loads(data))
-    validate_proto_required_fields(card)
-    return card
 
 
 def fresh_process(script: str) -> float:

@@ -64,16 +64,21 @@ def generate(directory: Path) -> None:
         (directory / f"{number:05}.json").write_text(json.dumps(card, indent=2))
 
 
+def sdk_read(data: bytes) -> Any:
+    """What a2a-sdk does to have a card that is read and checked."""
+    card = parse_agent_card(json.loads(data))
+    validate_proto_required_fields(card)
+    return card
+
+
 def sdk_read_all(directory: Path) -> list[Any]:
-    """What a2a-sdk does to have the cards of a directory that are read and checked."""
+    """The same for the cards of a directory."""
     cards = []
     for path in sorted(directory.glob("*.json")):
         try:
-            card = parse_agent_card(json.loads(path.read_bytes()))
-            validate_proto_required_fields(card)
+            cards.append(sdk_read(path.read_bytes()))
         except Exception:  # noqa: S112 - whatever it raises, the card is bad
             continue
-        cards.append(card)
     return cards
 
 

@@ -10,10 +10,10 @@ from typing import Any, Final
 from uuid import UUID
 
 from a2a_discovery._async.fetching import Answer, Fetcher
+from a2a_discovery._async.sharing import once
 from a2a_discovery._async.storing import CardStore
 from a2a_discovery._async.visiting import CacheVisit, Reader
 from a2a_discovery._background import AsyncBackground
-from a2a_discovery._deadline import AsyncSlots, async_world
 from a2a_discovery._kept import KeptCard, Place, Profile, selection
 from a2a_discovery._redirects import RedirectChain
 from a2a_discovery.cache import CardCache, Storage
@@ -83,20 +83,10 @@ class CachedCards:
             kept = self._cache.fresh(spot.place, spot.selection, now)
             if kept is not None and self._profile in kept.readings:
                 return _own(kept.readings[self._profile], age=kept.age(now), named_by=named_by)
-        key, world = (spot, named_by, self._profile, strict, refresh), async_world()
-        flight = self._cache.flights.join(key, world, AsyncSlots)
-        async with flight.slot:
-            if not flight.landed:
-                try:
-                    visit = self._visit(refresh=refresh, revalidate=False)
-                    flight.land(await self._go(visit, reference, named_by, strict=strict))
-                except A2ADiscoveryError as exc:
-                    flight.land(None, exc)
-                finally:
-                    # Who was cancelled leaves the try to the next one.
-                    if flight.landed:
-                        self._cache.flights.end(key, world)
-        return _own(flight.take())
+        key = (spot, named_by, self._profile, strict, refresh)
+        visit = self._visit(refresh=refresh, revalidate=False)
+        call = partial(self._go, visit, reference, named_by, strict=strict)
+        return _own(await once(self._cache.flights, key, call))
 
     async def _go(self, visit: CacheVisit, reference: str, named_by: str | None, *, strict: bool) -> ResolvedCard:
         chain = self._fetcher.card_chain(reference, named_by)

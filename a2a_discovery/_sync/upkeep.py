@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import logging
 from datetime import datetime
+from functools import partial
 from itertools import count
 from threading import Lock
 from typing import Protocol
 
 from a2a_discovery._sync.connections import Connections
 from a2a_discovery._sync.resolver import CardResolver
-from a2a_discovery._deadline import SyncSlots, sync_world
+from a2a_discovery._sync.sharing import once
 from a2a_discovery._flights import Flights
 from a2a_discovery.bindings.answers import CardDocument
 from a2a_discovery.card import parse_card
@@ -102,24 +103,14 @@ class CardUpkeep:
         """The extended card, had once for all who wait; see the agent's ``extended_card``."""
         if kept := self._kept(refresh=refresh):
             return kept
-        world = sync_world()
-        flight = self._flights.join("extended", world, SyncSlots)
-        with flight.slot:
-            if not flight.landed:
-                try:
-                    flight.land(self._kept(refresh=refresh) or self._ask(agent))
-                except A2ADiscoveryError as exc:
-                    flight.land(None, exc)
-                finally:
-                    # Who was cancelled leaves the call to the next one.
-                    if flight.landed:
-                        self._flights.end("extended", world)
-        return flight.take()
+        return once(self._flights, "extended", partial(self._ask, agent, refresh=refresh))
 
     def _kept(self, *, refresh: bool) -> AgentCard | None:
         return None if refresh else self._extended
 
-    def _ask(self, agent: _Agent) -> AgentCard:
+    def _ask(self, agent: _Agent, *, refresh: bool) -> AgentCard:
+        if kept := self._kept(refresh=refresh):
+            return kept
         if self.is_due:
             self.revalidate()
         while True:
