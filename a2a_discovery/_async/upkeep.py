@@ -100,16 +100,11 @@ class CardUpkeep:
 
     async def extended(self, agent: _Agent, *, refresh: bool) -> AgentCard:
         """The extended card, had once for all who wait; see the agent's ``extended_card``."""
-        if kept := self._kept(refresh=refresh):
-            return kept
-        return await once(self._flights, "extended", partial(self._ask, agent, refresh=refresh))
-
-    def _kept(self, *, refresh: bool) -> AgentCard | None:
-        return None if refresh else self._extended
+        return await once(self._flights, refresh, partial(self._ask, agent, refresh=refresh))
 
     async def _ask(self, agent: _Agent, *, refresh: bool) -> AgentCard:
-        if kept := self._kept(refresh=refresh):
-            return kept
+        if self._extended is not None and not refresh:
+            return self._extended
         if self.is_due:
             await self.revalidate()
         while True:
